@@ -101,7 +101,12 @@ KINDS.update({
 KINDS.update({
     46: ("ask_deposit", {"user": "u32", "amount": "i64", "reference": "opt<text>"}),
     47: ("ask_withdrawal", {"user": "u32", "amount": "i64", "reference": "opt<text>"}),
+    49: ("set_two_persons", {"above": "opt<i64>"}),
+    50: ("confirm_proposal", {"operator": "u32", "proposal": "u64"}),
+    51: ("drop_proposal", {"operator": "u32", "proposal": "u64"}),
+    52: ("file_dispute", {"user": "u32", "market": "u32", "bond": "i64", "reason": "text"}),
     48: ("end_transfer", {"user": "u32", "transfer": "u64", "how": "u8"}),
+    53: ("rename_user", {"user": "u32", "profile_name": "text"}),
 })
 KINDS[41] = ("sign_in_by_code", {**KINDS[34][1], "used": "i64"})
 KINDS[42] = ("sign_in_by_recovery", {**KINDS[34][1], "recovery_code": "bytes32"})
@@ -115,7 +120,7 @@ RANGES = {"role": (1, 7), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "
           "time_in_force": (1, 3), "self_trade": (1, 3), "condition": (1, 4),
           "quantity": (1, ORDER_LOTS_MAX), "amount": (1, 2**63 - 1), "deadline": (0, TIME_MAX),
           "seen_price": (1, 99), "seen_quantity": (1, ORDER_LOTS_MAX),
-          "mode": (1, 3), "how": (1, 3), "limit": (0, 2**63 - 1), "expires_at": (0, TIME_MAX), "valid_until": (0, TIME_MAX),
+          "mode": (1, 3), "how": (1, 3), "limit": (0, 2**63 - 1), "above": (0, 2**63 - 1), "bond": (0, 2**63 - 1), "expires_at": (0, TIME_MAX), "valid_until": (0, TIME_MAX),
           "ends": (0, TIME_MAX), "until": (0, TIME_MAX), "password_set": (0, TIME_MAX),
           "used": (0, TIME_MAX),
           "scheme": (1, 2),

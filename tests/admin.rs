@@ -117,6 +117,8 @@ fn users_get_money_and_keys() {
     assert_eq!(problem["code"], "INSUFFICIENT_FUNDS");
 
     let field_of = |args: &[&str], field: &str| server.json(args)[field].clone();
+    assert_eq!(field_of(&["users", "rename", "ann", "Ann Lee"], "profileName"), "Ann Lee");
+    assert_eq!(field_of(&["users", "rename", "Ann Lee", "ann"], "profileName"), "ann");
     let mode = |mode| field_of(&["users", "mode", id, mode], "mode");
     assert_eq!([mode("cancel-only"), mode("read-only")], ["cancel-only", "read-only"]);
     assert!(server.says(&["users", "mode", id, "normal"]).contains("normal"));
@@ -223,6 +225,23 @@ fn a_catalogue_is_imported_once_and_its_market_goes_through_its_life() {
 
     assert_eq!(server.says(&["venue", "mode", "cancel-only"]), "mode  cancel-only\n");
     assert_eq!(server.json(&["venue", "mode"]), json!({"mode": "cancel-only"}));
+}
+
+#[test]
+fn what_waits_is_listed_and_what_does_not_is_not_answered() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(&data.path().join("venue"));
+    for (list, one, code) in [
+        ("transfers", ["transfer", "confirm", "1"], "404 TRANSFER_NOT_FOUND"),
+        ("transfers", ["transfer", "refuse", "1"], "404 TRANSFER_NOT_FOUND"),
+        ("proposals", ["proposal", "confirm", "1"], "404 PROPOSAL_NOT_FOUND"),
+        ("proposals", ["proposal", "reject", "1"], "404 PROPOSAL_NOT_FOUND"),
+    ] {
+        assert_eq!(server.json(&[list])[list], json!([]));
+        let refused = server.admin(&one);
+        assert!(stderr(&refused).contains(code), "{}", stderr(&refused));
+    }
+    assert_eq!(server.json(&["disputes"]), json!({"disputes": []}));
 }
 
 #[test]

@@ -44,4 +44,4 @@ base=$(sed -n 's/^listening on //p' "$folder/out")
 # Modules are looked for beside the files that import them, so the scenes run from the folder that has them.
 cp tests/dashboard/*.mjs "$folder"
 OPENOUTCRY_VISITS=${1:-some} OPENOUTCRY_URL=$base CHROMIUM=$browser OPENOUTCRY_PROGRAM=$PWD/target/debug/openoutcry \
-  node --test --test-concurrency=1 "$folder/scenes.test.mjs" "$folder/openid.test.mjs"
+  node --test --test-concurrency=1 "$folder/scenes.test.mjs" "$folder/openid.test.mjs" "$folder/asked.test.mjs"

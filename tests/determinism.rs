@@ -96,6 +96,8 @@ fn changes_digest(effect: &Effect) -> bool {
         | Effect::PositionChanged { .. }
         | Effect::VenueModeSet { .. }
         | Effect::UserModeSet { .. }
+        | Effect::UserRenamed { .. }
+        | Effect::TwoPersonsSet { .. }
         | Effect::ExposureLimitSet { .. }
         | Effect::HeartbeatSet { until: None, .. }
         | Effect::OrderAccepted { .. }

@@ -15,7 +15,7 @@ use std::{env, fs};
 use exchange::Exchange;
 use exchange::catalogue::{Localized, Outcome};
 use exchange::command::{
-    Act, BodyHash, Command, Condition, IdempotencyKey, KeyHash, KeyedCommand, Password,
+    Act, BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
     PasswordScheme, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode,
     TransferEnd, Wording,
 };
@@ -283,18 +283,27 @@ fn fields(command: &Command) -> Value {
             let fields = json!({ "user": user.0, "market": market.map(|market| market.0) });
             with_key(with_group(fields, group.as_deref()), *key)
         }
-        Command::Convert(asked) => json!({ "user": asked.user.0, "event": asked.event.0,
-            "markets": asked.markets.as_slice().iter().map(|no| no.0).collect::<Vec<u32>>(),
-            "quantity": asked.quantity.get() }),
         Command::AdvanceClock => json!({}),
+        Command::Convert(asked) => conversion_fields(asked),
         Command::AskDeposit { .. }
         | Command::AskWithdrawal { .. }
-        | Command::EndTransfer { .. } => transfer_fields(command),
+        | Command::EndTransfer { .. }
+        | Command::SetTwoPersons { .. }
+        | Command::ConfirmProposal { .. }
+        | Command::DropProposal { .. }
+        | Command::FileDispute { .. } => waiting_fields(command),
         other => draft_fields(other),
     }
 }
 
-fn transfer_fields(command: &Command) -> Value {
+fn conversion_fields(asked: &Conversion) -> Value {
+    json!({ "user": asked.user.0, "event": asked.event.0,
+            "markets": asked.markets.as_slice().iter().map(|no| no.0).collect::<Vec<u32>>(),
+            "quantity": asked.quantity.get() })
+}
+
+/// Of commands about what waits for an answer.
+fn waiting_fields(command: &Command) -> Value {
     match command {
         Command::AskDeposit { user, amount, reference }
         | Command::AskWithdrawal { user, amount, reference } => {
@@ -309,7 +318,15 @@ fn transfer_fields(command: &Command) -> Value {
             };
             json!({ "user": user.0, "transfer": transfer.get(), "how": how })
         }
-        other => panic!("{other:?} is no transfer"),
+        Command::FileDispute { user, market, bond, reason } => {
+            json!({ "user": user.0, "market": market.0, "bond": bond.get(), "reason": reason })
+        }
+        Command::SetTwoPersons { above } => json!({ "above": above.map(Money::get) }),
+        Command::ConfirmProposal { operator, proposal }
+        | Command::DropProposal { operator, proposal } => {
+            json!({ "operator": operator.0, "proposal": proposal.get() })
+        }
+        other => panic!("{other:?} waits for nobody"),
     }
 }
 
@@ -366,6 +383,9 @@ fn switch_fields(command: &Command) -> Value {
             with_group(fields, group.as_deref())
         }
         Command::SetVenueMode { mode } => json!({ "mode": mode_number(*mode) }),
+        Command::RenameUser { user, profile_name } => {
+            json!({ "user": user.0, "profile_name": profile_name })
+        }
         Command::SetUserMode { user, mode } => {
             json!({ "user": user.0, "mode": mode_number(*mode) })
         }
@@ -557,7 +577,7 @@ fn every_record_decodes_by_the_pages_tables() {
     }
     let mut met = BTreeMap::new();
     let mut runner = TestRunner::deterministic();
-    for _ in 0..6_000 {
+    for _ in 0..9_000 {
         let KeyedCommand { once, act, command } = asked().new_tree(&mut runner).unwrap().current();
         let (mut bytes, time) = (Vec::new(), TimeMs::default());
         let max = record::RECORD_BYTES_MAX;

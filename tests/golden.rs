@@ -33,13 +33,14 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Scripts of `tests/scripts` that are kept as golden journals.
-const SCRIPTS: [&str; 28] = [
+const SCRIPTS: [&str; 31] = [
     "acts",
     "amend",
     "amend_as_seen",
     "average_cost",
     "client_order_ids",
     "conversion",
+    "disputes",
     "expiry",
     "fees",
     "group_heartbeats",
@@ -52,6 +53,7 @@ const SCRIPTS: [&str; 28] = [
     "orders_of_a_key",
     "password_change",
     "refusals",
+    "rename",
     "replace",
     "self_trade",
     "settlement",
@@ -61,6 +63,7 @@ const SCRIPTS: [&str; 28] = [
     "switches",
     "time_in_force",
     "transfers",
+    "two_persons",
     "voiding",
 ];
 /// Lines of recorded flow that are kept.

@@ -87,7 +87,9 @@ fn effects_of(exchange: &mut Exchange, record: &Record) -> Vec<Effect> {
 fn refused_or_the_same(bytes: &[u8]) -> bool {
     match Exchange::from_image(bytes) {
         Ok(exchange) => {
-            assert!(exchange.image().unwrap() == bytes, "became another state");
+            let again = exchange.image().unwrap();
+            let differs = again.iter().zip(bytes).position(|(one, other)| one != other);
+            assert!(again == bytes, "became another state from byte {differs:?}");
             false
         }
         Err(_) => true,
@@ -212,9 +214,9 @@ fn an_image_truncated_or_extended_is_refused() {
     let longer = [&image[..], &[0]].concat();
     assert_eq!(Exchange::from_image(&longer).unwrap_err(), BadImage::Trailing);
     let mut later = image;
-    // Each of 512 versions tells which of nine parts an image has.
-    later[..2].copy_from_slice(&513_u16.to_le_bytes());
-    assert_eq!(Exchange::from_image(&later).unwrap_err(), BadImage::Version(513));
+    // Each of 2,048 versions tells which of eleven parts an image has.
+    later[..2].copy_from_slice(&2_049_u16.to_le_bytes());
+    assert_eq!(Exchange::from_image(&later).unwrap_err(), BadImage::Version(2_049));
 }
 
 /// Errors that no single field shows are caught by the checks across fields.

@@ -6,7 +6,7 @@ import { listen, restart } from "./stream.js";
 
 /**
  * @typedef {{user: {id: string, profileName: string}, scope: "read" | "trade" | "operator" | "auditor" | "metrics" | "cashier" | "catalogue", signInName?: string | null, secondFactor?: boolean, identityProvider?: boolean}} Session
- * @typedef {{name?: string, signup?: "invite" | "open" | "off", faucet?: string | null, demo?: boolean, imageOrigins?: string[], openIdConnect?: boolean}} Venue
+ * @typedef {{name?: string, signup?: "invite" | "open" | "off", faucet?: string | null, disputeBond?: string | null, demo?: boolean, imageOrigins?: string[], openIdConnect?: boolean}} Venue
  */
 
 /** undefined: not known yet; null: nobody. */

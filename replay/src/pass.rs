@@ -259,8 +259,7 @@ pub fn state_failure(fault: &Fault, block: Sequence, offset: Option<u64>) -> Fai
 pub fn replay_failure(fault: &ReplayFault, block: Sequence, offset: Option<u64>) -> Failure {
     let error = fault.to_string();
     match *fault {
-        // Whether the records before it in its block are as they were written, only the next
-        // block's chain would say.
+        // Whether those before it in its block are as they were written, only the chain would say.
         ReplayFault::Broken { at, .. } => damaged(&error, block, [at; 2], before(block), offset),
         ReplayFault::ResultsDiffer { from, through, .. } => {
             damaged(&error, block, [from, through], before(from), offset)

@@ -8,7 +8,7 @@ use crate::chance::Chance;
 use crate::commands::{Amount, Intent, Key, Life, Place, Run, Step, USERS_COUNT};
 
 /// Kinds of intents.
-pub const KINDS: [&str; 20] = [
+pub const KINDS: [&str; 22] = [
     "place",
     "flood",
     "amend",
@@ -20,6 +20,8 @@ pub const KINDS: [&str; 20] = [
     "fees",
     "ask-transfer",
     "end-transfer",
+    "two-persons",
+    "answer",
     "run",
     "clock",
     "catalogue",
@@ -31,12 +33,14 @@ pub const KINDS: [&str; 20] = [
     "limit",
 ];
 /// How often each is usual.
-const USUAL: [u64; KINDS.len()] = [60, 0, 12, 6, 7, 1, 2, 2, 1, 3, 3, 5, 2, 2, 2, 4, 5, 3, 1, 1];
+const USUAL: [u64; KINDS.len()] =
+    [60, 0, 12, 6, 7, 1, 2, 2, 1, 3, 3, 1, 3, 5, 2, 2, 2, 4, 5, 3, 1, 1];
 /// Lots of a contract.
 const CONTRACT_LOTS: u64 = 1_000_000;
 
 /// How often each kind is in real flow: nearly as many cancels as orders, and little else.
-const REAL: [u64; KINDS.len()] = [520, 0, 13, 0, 480, 1, 2, 1, 1, 1, 1, 4, 1, 1, 1, 5, 1, 1, 1, 1];
+const REAL: [u64; KINDS.len()] =
+    [520, 0, 13, 0, 480, 1, 2, 1, 1, 1, 1, 1, 1, 4, 1, 1, 1, 5, 1, 1, 1, 1];
 /// Hundredths of a contract that orders of a recorded day of a Kalshi market had: each tenth of
 /// them, the smallest first.
 const REAL_HUNDREDTHS: [u64; 10] = [1, 10, 100, 1_000, 1_100, 2_200, 3_100, 4_300, 7_600, 200_000];
@@ -274,6 +278,11 @@ fn intent(chance: &mut Chance, weights: &[u64; KINDS.len()], known: u8) -> Inten
             Intent::AskTransfer { user, share: chance.byte(0, 110), out: chance.one_in(2) }
         }
         "end-transfer" => Intent::EndTransfer { pick: chance.byte(0, 255), by: chance.byte(0, 7) },
+        "two-persons" => {
+            let units = i64::try_from(chance.below(40_000_000)).unwrap_or(0);
+            Intent::TwoPersons { units: chance.one_in(2).then_some(units) }
+        }
+        "answer" => Intent::Answer { pick: chance.byte(0, 255), by: chance.byte(0, 11) },
         "run" => {
             let market = if chance.one_in(5) { chance.byte(0, 7) } else { chance.byte(8, 12) };
             Intent::Run { market, what: run(chance) }

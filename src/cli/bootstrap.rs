@@ -9,7 +9,7 @@ use exchange::command::{Command, KeyHash, Role};
 use exchange::effect::Effect;
 use exchange::ids::{KeyNo, UserNo};
 use exchange::rules::Rules;
-use exchange::units::{Sequence, TimeMs};
+use exchange::units::{Money, Sequence, TimeMs};
 use http::keys::{self, ApiKey, START_KEY_LABEL};
 use http::sign_in::INVITATION_MS;
 
@@ -110,6 +110,37 @@ fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
         tracing::warn!("the operator's key was replaced; the one before opens nothing any more");
     }
     Ok(())
+}
+
+/// Has the venue follow the setting of the rule of two persons, and says if nobody could confirm.
+///
+/// # Errors
+/// The journal rejects the record.
+pub(crate) fn two_persons(engine: &Engine, above: Option<Money>) -> Result<(), Failure> {
+    if engine.read().proposals.above() != above {
+        submit_or_fail(engine, Command::SetTwoPersons { above })?;
+        let above = above.map_or_else(|| "off".to_owned(), |above| above.to_string());
+        tracing::warn!(above, "the rule of two persons is set");
+    }
+    if above.is_some() && operators_count(engine) < 2 {
+        tracing::warn!(
+            "two persons are asked for and only one is an operator: nothing they propose \
+                        can be confirmed until there is another"
+        );
+    }
+    Ok(())
+}
+
+/// Users who are operators, by a key or as people who sign in.
+fn operators_count(engine: &Engine) -> usize {
+    let model = engine.read();
+    let is_operator = |user: UserNo| {
+        let mut keys = model.accounts.keys_in_force(user);
+        let person = model.sign_ins.person(user);
+        keys.any(|key| key.role == Role::Operator)
+            || person.is_some_and(|person| person.role == Role::Operator)
+    };
+    model.accounts.users_newest_first().filter(|row| is_operator(row.no)).take(2).count()
 }
 
 fn has_operator_key(engine: &Engine) -> bool {

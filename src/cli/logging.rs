@@ -6,7 +6,10 @@ use std::sync::OnceLock;
 use std::thread;
 
 use clap::ValueEnum;
-use tracing_subscriber::{EnvFilter, reload};
+use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Registry, fmt, registry, reload};
 
 use super::Failure;
 use super::environment::check_filter;
@@ -27,37 +30,27 @@ pub(crate) enum LogFormat {
 /// Path fragments that identify sled's source files in a panic location.
 const STORE_SOURCES: [&str; 2] = ["/sled-0", "/sled/src/"];
 
-/// Replaces the filter in force.
-type Refilter = Box<dyn Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync>;
-
-/// Set once logging has started.
-static REFILTER: OnceLock<Refilter> = OnceLock::new();
+/// Replaces the filter in force; set once logging has started.
+static REFILTER: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
 
 /// Starts logging to the queue of [`output`], panics included.
 ///
 /// # Errors
 /// The filter is invalid, or logging cannot start.
 pub(crate) fn start(format: LogFormat, text: &str) -> Result<(), Failure> {
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter(text)?)
+    let (targets, handle) = reload::Layer::new(filter(text)?);
+    let lines = fmt::layer()
         .with_writer(|| LogLine)
         // By default it reports what it cannot write on stderr, and panics if that fails too.
         .log_internal_errors(false);
-    let (started, refilter): (_, Refilter) = match format {
-        LogFormat::Text => {
-            let text = subscriber.with_ansi(output::log_is_on_a_terminal()).with_filter_reloading();
-            let handle = text.reload_handle();
-            (text.try_init(), Box::new(move |filter| handle.reload(filter)))
-        }
-        LogFormat::Json => {
-            let json = subscriber.json().flatten_event(true).with_filter_reloading();
-            let handle = json.reload_handle();
-            (json.try_init(), Box::new(move |filter| handle.reload(filter)))
-        }
+    let log = registry().with(targets);
+    let started = match format {
+        LogFormat::Text => log.with(lines.with_ansi(output::log_is_on_a_terminal())).try_init(),
+        LogFormat::Json => log.with(lines.json().flatten_event(true)).try_init(),
     };
     started.map_err(|error| Failure::Failed(format!("logging cannot start: {error}")))?;
     // Nobody starts it twice.
-    drop(REFILTER.set(refilter));
+    drop(REFILTER.set(handle));
     panic::set_hook(Box::new(log_panic));
     Ok(())
 }
@@ -68,7 +61,7 @@ pub(crate) fn start(format: LogFormat, text: &str) -> Result<(), Failure> {
 /// The filter is invalid.
 pub(crate) fn refilter(text: &str) -> Result<(), Failure> {
     let filter = filter(text)?;
-    let replaced = REFILTER.get().map_or(Ok(()), |refilter| refilter(filter));
+    let replaced = REFILTER.get().map_or(Ok(()), |handle| handle.reload(filter));
     replaced.map_err(|error| Failure::Failed(format!("the log's filter stays: {error}")))
 }
 
@@ -125,13 +118,13 @@ fn in_crates(text: &str) -> String {
 
 /// The filter of a text. It comes after the default, so that a filter for one module does not
 /// silence the others: the log must say why the venue halted. A level for all replaces the default.
-fn filter(text: &str) -> Result<EnvFilter, Failure> {
+fn filter(text: &str) -> Result<Targets, Failure> {
     let refused = |why: String| Failure::Usage(format!("log filter {text}: {why}"));
     check_filter(text).map_err(refused)?;
     let named = in_crates(text);
     let parts: Vec<_> = named.split(',').filter(|part| !part.is_empty()).collect();
-    EnvFilter::try_new([&[FILTER_DEFAULT], parts.as_slice()].concat().join(","))
-        .map_err(|error| refused(error.to_string()))
+    let whole = [&[FILTER_DEFAULT], parts.as_slice()].concat().join(",");
+    whole.parse().map_err(|error: ParseError| refused(error.to_string()))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::Failure;
 use super::archive_folder::{open_archive, outside};
-use super::bootstrap::bootstrap;
+use super::bootstrap::{self, bootstrap};
 use super::config_file::Settings;
 use super::data_folder;
 use super::demo::pictures::Pictures;
@@ -373,6 +373,7 @@ fn start_serving(
 ) -> Result<(), Failure> {
     refuse_mixture(args, &engine.read())?;
     bootstrap(engine, *operator_key, announce_key)?;
+    bootstrap::two_persons(engine, args.two_persons)?;
     venue.open(engine.clone());
     say(&format!("listening on {}", urls.public));
     tracing::info!(address = %urls.address, "listening");

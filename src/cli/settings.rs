@@ -9,8 +9,9 @@ use clap::{Args, ValueEnum};
 
 use super::logging::{self, LogFormat};
 use super::place::Place;
-use super::site::SiteArgs;
+use super::site::{SiteArgs, limit};
 use super::{Failure, demo};
+use exchange::units::Money;
 use http::rates::{Daily, Limit, Rates};
 
 /// Longest time that a connection without a request is kept, in seconds.
@@ -110,6 +111,10 @@ pub(crate) struct ServeArgs {
     pub(super) demo_flow: Switch,
     #[command(flatten)]
     pub(super) site: SiteArgs,
+    /// Have resolving and voiding take two operators, and withdrawals of more than this: one
+    /// proposes, another confirms
+    #[arg(long, value_name = "AMOUNT", env = "OPENOUTCRY_TWO_PERSONS", value_parser = limit)]
+    pub(super) two_persons: Option<Money>,
     /// Folder of an archive of the journal; created if missing
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_ARCHIVE")]
     pub(super) archive: Option<PathBuf>,

@@ -72,6 +72,10 @@ pub(crate) struct SiteArgs {
         value_parser = clap::value_parser!(u32).range(..=i64::from(DISPUTE_WINDOW_SECONDS_MAX))
     )]
     dispute_window: u32,
+    /// What somebody who holds contracts sets aside to dispute an outcome, once a market; without
+    /// it only operators dispute
+    #[arg(long, value_name = "AMOUNT", env = "OPENOUTCRY_DISPUTE_BOND", value_parser = limit)]
+    dispute_bond: Option<Money>,
     /// Folder with pages of your own, read at the start, in place of the dashboard
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_DASHBOARD", conflicts_with = "no_dashboard")]
     dashboard: Option<PathBuf>,
@@ -137,8 +141,10 @@ impl SiteArgs {
             None => Dashboard::BuiltIn,
         };
         let openid = self.identity.openid(self.public_url())?;
-        let SiteArgs { public_url, origins, images, proxies, dispute_window, .. } = self.clone();
-        let site = Site { public_url, origins, images, proxies, dispute_window, ..Site::default() };
+        let SiteArgs { public_url, origins, images, proxies, .. } = self.clone();
+        let (dispute_window, dispute_bond) = (self.dispute_window, self.dispute_bond);
+        let site = Site { dispute_window, dispute_bond, ..Site::default() };
+        let site = Site { public_url, origins, images, proxies, ..site };
         Ok(Site { sign_up, faucet, demo, dashboard, openid, ..site })
     }
 }
@@ -147,6 +153,11 @@ impl SiteArgs {
 fn network(text: &str) -> Result<IpNet, String> {
     let alone = text.parse::<IpAddr>().map(IpNet::from);
     alone.or_else(|_| text.parse()).map_err(|_| "must be an address or a network".to_owned())
+}
+
+/// An amount, or nothing.
+pub(super) fn limit(text: &str) -> Result<Money, String> {
+    Money::parse_limit(text).map_err(|error| error.to_string())
 }
 
 fn faucet(text: &str) -> Result<Money, String> {

@@ -103,8 +103,8 @@ fn admit_exposure<F: Floor>(floor: &F, order: &Order, purse: &Purse) -> Result<(
     let limit = floor.venue().restrictions.of(order.user).exposure_limit;
     let Some(limit) = limit.filter(|_| !order.backing.cash.is_zero()) else { return Ok(()) };
     let now = floor.purse(order.user, order.market)?;
-    // What waits to be withdrawn is reserved, too, and at no risk.
-    let costs = floor.costs_of(order.user)?.minus(floor.venue().transfers.held(order.user)?)?;
+    // What waits to be withdrawn is reserved, too, and at no risk; nor is a bond.
+    let costs = floor.costs_of(order.user)?.minus(floor.venue().set_aside(order.user)?)?;
     let before = costs.plus(now.account.reserved)?;
     let mut after = costs.plus(purse.account.reserved)?;
     for (was, is) in now.position.costs().into_iter().zip(purse.position.costs()) {

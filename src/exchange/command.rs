@@ -431,6 +431,43 @@ table! {
             /// What becomes of it.
             how: TransferEnd,
         } => "{user} transfer {transfer} {how}";
+        /// Has resolving, voiding and large withdrawals take two operators from now on, or not.
+        49 set_two_persons = SetTwoPersons {
+            /// Withdrawals of more than this take two; `None`: nothing does.
+            above: Option<Money>,
+        } => "two-persons {above?above *:off}";
+        /// Does what another operator proposed.
+        50 confirm_proposal = ConfirmProposal {
+            /// Who confirms; not who proposed.
+            operator: UserNo,
+            /// The record that proposed it.
+            proposal: Sequence,
+        } => "{operator} confirms {proposal}";
+        /// Ends a proposal, one's own or another's.
+        51 drop_proposal = DropProposal {
+            /// Who ends it.
+            operator: UserNo,
+            /// The record that proposed it.
+            proposal: Sequence,
+        } => "{operator} rejects {proposal}";
+        /// Disputes an announced outcome: RESOLVED to DISPUTED, by somebody who holds contracts.
+        52 file_dispute = FileDispute {
+            /// Who disputes it.
+            user: UserNo,
+            /// Market.
+            market: MarketNo,
+            /// What is set aside until the outcome is announced again; zero or more.
+            bond: Money,
+            /// Why.
+            reason: String,
+        } => "{user} disputes {market} bond {bond} {reason}";
+        /// Gives a user another public name. What the user signs in with stays.
+        53 rename_user = RenameUser {
+            /// Who.
+            user: UserNo,
+            /// The name from now on.
+            profile_name: String,
+        };
     }
 }
 

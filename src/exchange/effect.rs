@@ -79,6 +79,40 @@ part! {
     }
 }
 
+part! {
+    /// What an operator proposed: to resolve a market (`winner`), to void one (`price`), to pay
+    /// money out, or to confirm a withdrawal that the user asked for (`transfer`).
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Proposed {
+        /// The record that proposed it.
+        pub proposal: Sequence,
+        /// Who proposed it.
+        pub operator: UserNo,
+        /// First moment at which it is over.
+        pub until: TimeMs,
+        /// Market.
+        pub market: Option<MarketNo>,
+        /// The outcome that happened.
+        pub winner: Option<Outcome>,
+        /// What a yes contract is paid.
+        pub price: Option<SettlementPrice>,
+        /// Whose money goes out.
+        pub user: Option<UserNo>,
+        /// How much.
+        pub amount: Option<Money>,
+        /// The record that asked for it.
+        pub transfer: Option<Sequence>,
+    }
+}
+
+impl Proposed {
+    /// A proposal of nothing yet.
+    pub(super) const fn of(proposal: Sequence, operator: UserNo, until: TimeMs) -> Proposed {
+        let (market, winner, price, user, amount, transfer) = (None, None, None, None, None, None);
+        Proposed { proposal, operator, until, market, winner, price, user, amount, transfer }
+    }
+}
+
 /// What a user holds of one outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Holding {
@@ -507,6 +541,53 @@ table! {
             /// What became of it.
             how: TransferEnd,
         } => "transfer {transfer} of {user} is {how}";
+        /// Some acts take two operators from now on, or none does.
+        52 two_persons_set = TwoPersonsSet {
+            /// Withdrawals of more than this do, and resolving and voiding; `None`: nothing does.
+            above: Option<Money>,
+        } => "two persons {above?for withdrawals above *:for nothing}";
+        /// An operator proposed what takes two.
+        53 proposed = Proposed(proposed: Box<Proposed>) =>
+            "{operator} proposes {proposal}: {winner?resolve *:} {price?void *:} {market?*:} \
+             {user?withdraw *:} {amount?*:} {transfer?as * asks:}, until {until}";
+        /// A proposal was confirmed, and done in this record, or rejected.
+        54 proposal_ended = ProposalEnded {
+            /// The record that proposed it.
+            proposal: Sequence,
+            /// Who confirmed or rejected it.
+            operator: UserNo,
+            /// Whether it was done.
+            confirmed: bool,
+        } => "{operator} {confirmed?confirms:rejects} proposal {proposal}";
+        /// Somebody disputed an announced outcome. The bond is reserved.
+        55 dispute_filed = DisputeFiled {
+            /// Market.
+            market: MarketNo,
+            /// Who disputes it.
+            user: UserNo,
+            /// What is set aside.
+            bond: Money,
+            /// Why.
+            reason: String,
+        } => "{user} disputes {market} for a bond of {bond}: {reason}";
+        /// The disputed outcome was announced again, or another one, or the market is voided.
+        56 dispute_ended = DisputeEnded {
+            /// Market.
+            market: MarketNo,
+            /// Who disputed it.
+            user: UserNo,
+            /// What was set aside.
+            bond: Money,
+            /// Whether the dispute was right: the bond is given back. If not, it is the venue's.
+            right: bool,
+        } => "dispute of {market} by {user} was {right?right:wrong}, bond {bond}";
+        /// A user has another public name.
+        57 user_renamed = UserRenamed {
+            /// Who.
+            user: UserNo,
+            /// The name from now on.
+            profile_name: String,
+        } => "{user} is named {profile_name}";
     }
 }
 

@@ -106,7 +106,7 @@ impl Exchange {
         }
         for (user, account) in self.ledger.accounts() {
             let needed = cash.remove(&user).unwrap_or_default();
-            if account.reserved != needed.plus(self.transfers.held(user)?)? {
+            if account.reserved != needed.plus(self.set_aside(user)?)? {
                 return Err(Broken::BackingMismatch);
             }
         }

@@ -43,6 +43,8 @@ pub mod idempotency;
 pub mod references;
 pub mod waiting;
 mod transfers;
+mod proposals;
+mod disputes;
 pub mod restrictions;
 pub mod trial;
 pub mod exclusive;
@@ -54,7 +56,7 @@ pub mod results;
 use self::ending::{Schedule, Slice};
 use self::market::{Market, Trigger};
 use self::references::References;
-use self::waiting::Transfers;
+use self::waiting::{Disputes, Proposals, Transfers};
 use catalogue::Catalogue;
 use command::{Command, Direction, Record, TransferEnd};
 use effect::Effect;
@@ -86,6 +88,8 @@ pub struct Exchange {
     sign_ins: SignIns,
     references: References,
     transfers: Transfers,
+    proposals: Proposals<Command>,
+    disputes: Disputes,
     slice: Slice,
     /// The buffer of plans.
     plan: plan::Plan,
@@ -242,6 +246,11 @@ impl Exchange {
         if reference.is_some_and(|reference| self.references.has(reference)) {
             return Err(Stop::Refused(Reject::ReferenceUsed));
         }
+        if let Some(act) = record.act.as_deref()
+            && self.takes_two(&record.command)
+        {
+            return self.propose(act, &record.command, at, effects);
+        }
         self.dispatch_any(&record.command, at, effects)?;
         if let Some(reference) = reference {
             self.references.keep(reference);
@@ -282,6 +291,7 @@ impl Exchange {
             C::CreateUser { profile_name, profile_pic } => {
                 self.create_user(profile_name, profile_pic, effects)
             }
+            C::RenameUser { user, profile_name } => self.rename_user(*user, profile_name, effects),
             C::AddKey { user, role, label, hash, ends } => {
                 self.add_key(*user, *role, label, (*hash, *ends), effects)
             }

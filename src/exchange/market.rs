@@ -136,6 +136,7 @@ impl Exchange {
         if self.market_state(market)?.status.keeps_orders() {
             self.apply_trigger(market, Trigger::Close, &mut work, at, effects)?;
         }
+        self.answer_dispute(market, Some(winner), effects)?;
         let state = self.market_mut(market)?;
         state.winner = Some(winner);
         let window_seconds = state.dispute_window_seconds;
@@ -161,6 +162,7 @@ impl Exchange {
         self.admit_price(market, price)?;
         let mut work = self.work();
         self.close_if_overdue(market, &mut work, at, effects)?;
+        self.answer_dispute(market, None, effects)?;
         Ok(self.void(market, price, &mut work, at, effects)?)
     }
 
@@ -177,6 +179,7 @@ impl Exchange {
                 self.admit(*market, Trigger::Void, at)?;
                 self.admit_price(*market, *price)
             }
+            Command::Withdraw { user, amount } => self.admit_withdrawal(*user, *amount),
             Command::TakeFees { user, amount } => self.admit_taking(*user, *amount),
             Command::CreateCategory(draft) => self.admit_category(draft),
             Command::CreateEvent(draft) => self.admit_event(draft),
@@ -301,6 +304,9 @@ impl Exchange {
         let (deadline, winner) = (state.deadline, state.winner);
         if to.keeps_orders() {
             self.schedule.add(deadline, Due::Deadline(market));
+        }
+        if matches!(to, MarketStatus::Settled | MarketStatus::Voided) {
+            self.disputes.forget(market);
         }
         effects.push(Effect::MarketMoved { market, from, to, deadline, winner, settled_at });
         Ok(())

@@ -69,6 +69,12 @@ refusals! {
         TransferNotFound = "TRANSFER_NOT_FOUND" "no such transfer waits for an answer",
         /// As many transfers of the user wait as allowed.
         TooManyTransfers = "TRANSFER_LIMIT" "too many transfers wait for an answer",
+        /// No such proposal, or it is over.
+        ProposalNotFound = "PROPOSAL_NOT_FOUND" "no such proposal waits to be confirmed",
+        /// The operator who proposed something confirms it.
+        ProposalOfOwn = "PROPOSAL_OF_OWN" "another operator confirms what one proposes",
+        /// There are as many proposals as allowed.
+        TooManyProposals = "PROPOSAL_LIMIT" "too many proposals wait to be confirmed",
         /// No such key, or another user's.
         KeyNotFound = "KEY_NOT_FOUND" "the user has no such key",
         /// This or another user already has the key in force. A revoked key may be given again.
@@ -103,6 +109,10 @@ refusals! {
         DeadlineNotInFuture = "DEADLINE_NOT_IN_FUTURE" "the deadline is not in the future",
         /// The market's status does not allow this.
         InvalidTransition = "INVALID_TRANSITION" "the market's status does not allow this",
+        /// The user disputed an outcome of this market before.
+        AlreadyDisputed = "ALREADY_DISPUTED" "each holder disputes a market once",
+        /// The user holds no contracts of this market.
+        NoContracts = "NO_CONTRACTS" "only who holds contracts of a market disputes its outcome",
         /// A mutually exclusive event that has as many markets as allowed, or in which contracts
         /// were already converted.
         EventComplete = "EVENT_COMPLETE" "the event takes no more markets",

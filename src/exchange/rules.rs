@@ -34,6 +34,12 @@ pub const ROUND_UPS_COVERED: u64 = 10_000;
 /// than [`USER_NAMES_SHARE`]: some 1 GB of memory (`benches/neighbours.py`).
 pub const VENUE_NAMES_MAX: u64 = 10_000_000;
 
+/// Proposals that wait for another operator: the next is refused.
+pub const PROPOSALS_MAX: usize = 1000;
+
+/// Seconds after which a proposal is over: a day.
+pub const PROPOSAL_SECONDS: u32 = 86_400;
+
 /// Transfers of one user that wait for an answer.
 pub const USER_TRANSFERS_MAX: usize = 10;
 

@@ -450,12 +450,12 @@ shown! {
     Lots: it => Value::Decimal(it.decimal()), name in n => n.unit(name, Lots::parse);
     // A limit may be zero, an amount may not.
     Money: it => Value::Decimal(it.decimal()), name in n => match name {
-        "limit" => n.unit(name, Money::parse_limit),
+        "limit" | "above" => n.unit(name, Money::parse_limit),
         _ => n.unit(name, Money::parse),
     };
     MoneySum: it => Value::Decimal(it.decimal());
     TimeMs: it => Value::Time(*it), name in n => n.time(name);
-    String: it => Value::Text(it);
+    String: it => Value::Text(it), name in n => n.word(name, |word| Some(word.to_owned()));
     Token: it => Value::Text(it.as_str()), name in n => n.word(name, Token::new);
     Group: it => Value::Text(it.as_str()), name in n => n.word(name, Group::new);
     UserNo: it => Value::User(*it), name in n => Ok(short(n.number(name, Kind::User)?, UserNo));

@@ -7,7 +7,7 @@ use super::effect::Effect;
 use super::ids::{Token, UserNo};
 use super::reject::Reject;
 use super::rules::USER_TRANSFERS_MAX;
-use super::units::{Money, Overflow, Sequence};
+use super::units::Sequence;
 use super::waiting::Transfer;
 use super::{Exchange, Stamp, Stop};
 
@@ -31,6 +31,19 @@ impl Exchange {
             Command::EndTransfer { user, transfer, how } => {
                 self.end_transfer((*user, *transfer), *how, effects)
             }
+            Command::SetTwoPersons { above } => {
+                self.set_two_persons(*above, effects);
+                Ok(())
+            }
+            Command::ConfirmProposal { operator, proposal } => {
+                self.confirm_proposal((*operator, *proposal), at, effects)
+            }
+            Command::DropProposal { operator, proposal } => {
+                self.drop_proposal((*operator, *proposal), at, effects)
+            }
+            Command::FileDispute { user, market, bond, reason } => {
+                self.file_dispute((*market, *user), (*bond, reason), at, effects)
+            }
             // All others are of people who sign in.
             people => self.dispatch_sign_in(people, at, effects),
         }
@@ -50,9 +63,6 @@ impl Exchange {
             return Err(Stop::Refused(Reject::TooManyTransfers));
         }
         let Transfer { out, amount } = asked;
-        if amount <= Money::ZERO {
-            return Err(Stop::Broken(Overflow.into()));
-        }
         let mut account = self.ledger.account(user)?;
         if out && amount > account.available {
             return Err(Stop::Refused(Reject::InsufficientFunds));

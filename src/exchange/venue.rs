@@ -72,6 +72,17 @@ impl Exchange {
         Ok(())
     }
 
+    pub(super) fn rename_user(
+        &mut self,
+        user: UserNo,
+        profile_name: &str,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        self.known_user(user)?;
+        effects.push(Effect::UserRenamed { user, profile_name: profile_name.to_owned() });
+        Ok(())
+    }
+
     pub(super) fn add_key(
         &mut self,
         user: UserNo,
@@ -136,13 +147,16 @@ impl Exchange {
         amount: Money,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        self.known_user(user)?;
-        if amount > self.ledger.account(user)?.available {
-            return Err(Stop::Refused(Reject::InsufficientFunds));
-        }
+        self.admit_withdrawal(user, amount)?;
         self.ledger.withdraw(user, amount)?;
         effects.push(Effect::Withdrawn { user, amount });
         Ok(self.emit_account(user, effects)?)
+    }
+
+    /// Whether a user has so much to take out.
+    pub(super) fn admit_withdrawal(&self, user: UserNo, amount: Money) -> Result<(), Reject> {
+        let account = self.ledger.account(user).map_err(|_| Reject::UserNotFound)?;
+        if amount <= account.available { Ok(()) } else { Err(Reject::InsufficientFunds) }
     }
 
     pub(super) fn take_fees(

@@ -10,6 +10,7 @@ use super::page::Page;
 use super::parse;
 use super::previews;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
+use super::proposals::{self, came};
 use super::reply::Reply;
 use super::wire::catalogue::{MarketDetailJson, MarketsJson};
 use exchange::catalogue::Outcome;
@@ -19,6 +20,7 @@ use exchange::market::MarketStatus;
 use exchange::reject::Reject;
 use exchange::units::{Sequence, SettlementPrice, TimeMs};
 use views::ReadModel;
+use views::responses::StoredResponse;
 
 bodies! {
     /// Nothing more than what the path says.
@@ -170,9 +172,14 @@ async fn end(
 
 async fn carry_out(call: &Call, market: MarketNo, command: Command) -> Result<Reply, Problem> {
     let reopens = matches!(command, Command::ReopenMarket { .. });
-    let written = call.submit_and_show(command, market_before).await;
+    let shown = |view: &ReadModel, kept: &StoredResponse| came(view, kept, market_after);
+    let written = call.submit_and_show(command, shown).await;
     let written = written.map_err(|problem| naming_status(call, market, reopens, problem))?;
-    written.reply(&written.shown.1)
+    proposals::answer(&written)
+}
+
+fn market_after(view: &ReadModel, kept: &StoredResponse) -> Option<MarketDetailJson> {
+    market_before(view, kept).map(|(_, market)| market)
 }
 
 /// Names the fields that keep a revision from the market's status.

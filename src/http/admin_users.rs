@@ -12,8 +12,10 @@ use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse::{self, Name, WebUrl};
 use super::previews;
 use super::problem::Problem;
+use super::proposals::{self, came};
 use super::reply::Reply;
 use super::route::BASE;
+use super::switches::show_user;
 use super::wire::account::{BalanceJson, FeesJson, UserJson, UsersJson};
 use exchange::command::Command;
 use exchange::ids::{Token, UserNo};
@@ -33,6 +35,11 @@ bodies! {
     /// A new user.
     struct NewUser {
         required { "profileName" => name: Name, "profilePic" => picture: WebUrl }
+    }
+
+    /// What a user becomes.
+    struct ChangedUser {
+        required { "profileName" => name: Name }
     }
 
     /// Money that comes or goes.
@@ -124,6 +131,14 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     written.created(format!("{BASE}/admin/users/{id}"), user)
 }
 
+/// `PATCH /admin/users/{userId}`
+pub async fn rename(call: Call) -> Result<Reply, Problem> {
+    let (id, ChangedUser { name: Name(profile_name) }) =
+        call.read(|form| form.path("userId").zip(form.body()))?;
+    let (_, user) = call.look(|view| user_no(view, id))?;
+    show_user(&call, Command::RenameUser { user, profile_name }).await
+}
+
 /// `POST /admin/users/{userId}/deposits`
 pub async fn deposit(call: Call) -> Result<Reply, Problem> {
     transfer(call, |user, amount| Command::Deposit { user, amount }).await
@@ -170,6 +185,7 @@ async fn moved(call: Call, command: Command) -> Result<Reply, Problem> {
         }
         _ => None,
     };
+    let again = move |view: &ReadModel, kept: &StoredResponse| came(view, kept, again);
     let written = call.submit_and_show(command, again).await?;
-    written.reply(&written.shown)
+    proposals::answer(&written)
 }

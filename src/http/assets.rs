@@ -9,28 +9,14 @@ use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
 
-use super::packed::Packed;
+use super::packed::{Packed, gunzip};
 
-static FOLDER: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../dashboard");
-static BUILT_IN: LazyLock<Option<Arc<Assets>>> = LazyLock::new(|| {
-    let mut files = Vec::new();
-    let mut folders = vec![&FOLDER];
-    while let Some(folder) = folders.pop() {
-        folders.extend(folder.dirs());
-        for file in folder.files() {
-            let path = file.path().to_str()?;
-            let contents = match file.contents_utf8().filter(|_| path.starts_with("js/")) {
-                Some(script) => uncommented(script).into(),
-                None => Bytes::from_static(file.contents()),
-            };
-            files.push((path.to_owned(), contents));
-        }
-    }
-    Assets::of(files).ok().map(Arc::new)
-});
+/// The files as `build.rs` packs them: each after a line with its length and its path.
+static FOLDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dashboard.gz"));
+static BUILT_IN: LazyLock<Option<Arc<Assets>>> =
+    LazyLock::new(|| Assets::of(unpacked(FOLDER)?).ok().map(Arc::new));
 
 /// Where files are, and how the page names that.
 const ASSETS: &str = "/assets/";
@@ -132,6 +118,22 @@ impl Assets {
     pub fn file(&self, address: &str) -> Option<&(&'static str, Packed)> {
         self.all.get(address.strip_prefix(self.below.as_str())?)
     }
+}
+
+/// The files of a packed folder; `None` if it is not one.
+fn unpacked(folder: &[u8]) -> Option<Vec<(String, Bytes)>> {
+    let (mut all, mut files) = (Bytes::from(gunzip(folder).ok()?), Vec::new());
+    while let Some(line) = memchr::memchr(b'\n', &all) {
+        let head = all.split_to(line.checked_add(1)?);
+        let (length, path) = str::from_utf8(&head).ok()?.trim_end().split_once(' ')?;
+        let length = length.parse().ok().filter(|length| *length <= all.len())?;
+        let mut contents = all.split_to(length);
+        if path.starts_with("js/") {
+            contents = uncommented(str::from_utf8(&contents).ok()?).into();
+        }
+        files.push((path.to_owned(), contents));
+    }
+    Some(files)
 }
 
 /// A script without the lines that are comments: a tenth of what would be sent is for whoever reads

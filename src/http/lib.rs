@@ -111,6 +111,8 @@ pub mod positions;
 pub mod account;
 pub mod statement;
 pub mod transfers;
+pub mod proposals;
+pub mod disputes;
 pub mod tape;
 mod board;
 mod leaderboard;

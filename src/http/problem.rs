@@ -216,6 +216,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         Reject::UserNotFound
         | Reject::KeyNotFound
         | Reject::TransferNotFound
+        | Reject::ProposalNotFound
         | Reject::InvitationNotFound
         | Reject::SessionNotFound
         | Reject::SecondFactorNotFound
@@ -230,7 +231,9 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::PasswordChanged
         | Reject::SlugTaken
         | Reject::ReferenceUsed
+        | Reject::ProposalOfOwn
         | Reject::InvalidTransition
+        | Reject::AlreadyDisputed
         | Reject::EventComplete
         | Reject::EventAlreadyWon
         | Reject::OrderNotOpen
@@ -255,6 +258,8 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::HeartbeatExpired
         | Reject::TooManyHeartbeats
         | Reject::TooManyTransfers
+        | Reject::TooManyProposals
+        | Reject::NoContracts
         | Reject::ExposureLimit
         | Reject::VenueFull => StatusCode::UNPROCESSABLE_ENTITY,
         Reject::TooManyNames => StatusCode::TOO_MANY_REQUESTS,

@@ -99,6 +99,11 @@ impl Reply {
         Reply { media: Some(media), ..Reply::json(sequence, body) }
     }
 
+    /// A 202 answer: what is only proposed.
+    pub fn accepted(sequence: Sequence, content: &impl Serialize) -> Result<Reply, Problem> {
+        Ok(Reply { status: StatusCode::ACCEPTED, ..Reply::ok(sequence, content)? })
+    }
+
     /// A 201 answer: the created object and its path.
     pub fn created(
         sequence: Sequence,

@@ -11,9 +11,10 @@ use super::route::{
 };
 use super::{
     account, account_keys, admin_accounts, admin_audit, admin_catalogue, admin_keys, admin_markets,
-    admin_users, batch, books, catalogue_check, categories, conversions, dashboard, events, impact,
-    leaderboard, markets, metrics, openapi, openid, operations, order_list, orders, pictures,
-    positions, profiles, second_factor, sign_in, statement, switches, tape, transfers,
+    admin_users, batch, books, catalogue_check, categories, conversions, dashboard, disputes,
+    events, impact, leaderboard, markets, metrics, openapi, openid, operations, order_list, orders,
+    pictures, positions, profiles, proposals, second_factor, sign_in, statement, switches, tape,
+    transfers,
 };
 use exchange::command::Role;
 
@@ -159,6 +160,8 @@ fn account() -> Vec<Route> {
         read("/account/transfers", transfers::list),
         read("/account/transfers/{transfer}", transfers::one),
         delete("/account/transfers/{transfer}", transfers::cancel),
+        post("/account/disputes", Required, disputes::file),
+        read("/account/disputes", disputes::list),
         long("/account/ledger", statement::ledger).tagged(),
         read("/account/settlements", statement::settlements),
         read("/account/pnl", statement::pnl),
@@ -182,6 +185,7 @@ fn reads() -> Vec<Route> {
         long("/admin/users/{userId}/ledger", admin_accounts::ledger).tagged(),
         read("/admin/users/{userId}/keys", admin_keys::list),
         read("/admin/users/{userId}/keys/{keyId}", admin_keys::one),
+        read("/admin/disputes", disputes::list_all),
         read("/admin/venue/mode", switches::venue_mode),
         long("/admin/venue/impact", impact::of_venue),
         read("/admin/fees", admin_users::fees),
@@ -196,6 +200,7 @@ fn money_reads() -> Vec<Route> {
         long("/admin/users", admin_users::list),
         read("/admin/users/{userId}", admin_users::one),
         read("/admin/transfers", transfers::list_all),
+        read("/admin/proposals", proposals::list),
     ]
 }
 
@@ -211,6 +216,8 @@ fn money_writes() -> Vec<Route> {
         post("/admin/users/{userId}/withdrawals", Required, admin_users::withdraw),
         post("/admin/transfers/{transfer}/confirm", Optional, transfers::confirm),
         post("/admin/transfers/{transfer}/refuse", Optional, transfers::refuse),
+        post("/admin/proposals/{proposal}/confirm", Optional, proposals::confirm),
+        post("/admin/proposals/{proposal}/reject", Optional, proposals::reject),
     ]
 }
 
@@ -243,6 +250,7 @@ fn writes() -> Vec<Route> {
         post("/admin/users/{userId}/exposure-limit", Required, switches::set_exposure_limit),
         delete("/admin/users/{userId}/exposure-limit", switches::lift_exposure_limit),
         post("/admin/users", Required, admin_users::create),
+        patch("/admin/users/{userId}", admin_users::rename),
         post("/admin/users/{userId}/keys", Required, admin_keys::create),
         post("/admin/users/{userId}/invitations", Required, sign_in::invite),
         delete("/admin/users/{userId}/second-factor", second_factor::clear_of),

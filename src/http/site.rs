@@ -44,6 +44,8 @@ pub struct Site {
     pub faucet: Option<Money>,
     /// Seconds in which the resolution of a market may be disputed that names no other number.
     pub dispute_window: u32,
+    /// What holders set aside to dispute an outcome; `None`: only operators dispute.
+    pub dispute_bond: Option<Money>,
     /// Whether it is the demo.
     pub demo: bool,
     /// Origins of other sites whose pages may ask with a key, as `https://app.example`.

@@ -150,7 +150,7 @@ pub async fn lift_exposure_limit(call: Call) -> Result<Reply, Problem> {
 }
 
 /// Executes a command that changes a user's settings, and answers the user.
-async fn show_user(call: &Call, command: Command) -> Result<Reply, Problem> {
+pub async fn show_user(call: &Call, command: Command) -> Result<Reply, Problem> {
     let again = |_: &ReadModel, kept: &StoredResponse| match kept {
         StoredResponse::User(row) => Some(UserJson::of(row)),
         _ => None,

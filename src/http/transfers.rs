@@ -8,6 +8,7 @@ use super::members::bodies;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse::{Fault, Read};
 use super::problem::Problem;
+use super::proposals::{self, came};
 use super::reply::Reply;
 use super::route::BASE;
 use super::wire::transfer::{TransferJson, TransferPageJson, TransfersJson};
@@ -133,8 +134,9 @@ pub async fn refuse(call: Call) -> Result<Reply, Problem> {
 async fn answer(call: Call, transfer: Sequence, how: TransferEnd) -> Result<Reply, Problem> {
     let (_, user) = call.look(|view| known(view, transfer).map(|row| row.user))?;
     let command = Command::EndTransfer { user, transfer, how };
+    let shown = |view: &ReadModel, kept: &StoredResponse| came(view, kept, shown);
     let written = call.submit_and_show(command, shown).await?;
-    written.reply(&written.shown)
+    proposals::answer(&written)
 }
 
 fn known(view: &ReadModel, asked: Sequence) -> Result<&TransferRow, Problem> {

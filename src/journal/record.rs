@@ -256,7 +256,10 @@ pub fn check_fields(command: &Command) -> Result<(), BadField> {
         }
         Command::Deposit { amount, .. }
         | Command::Withdraw { amount, .. }
+        | Command::AskDeposit { amount, .. }
+        | Command::AskWithdrawal { amount, .. }
         | Command::TakeFees { amount, .. } => positive(*amount),
+        Command::FileDispute { bond, .. } if bond.is_negative() => Err(BadField("bond")),
         Command::ReplaceOrder { terms, .. } => order_quantity(terms.quantity).map(drop),
         Command::PlaceOrder(PlaceOrder { quantity, .. })
         | Command::Convert(Conversion { quantity, .. })

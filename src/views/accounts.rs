@@ -225,6 +225,11 @@ impl Accounts {
         Ok(self)
     }
 
+    fn rename(&mut self, user: UserNo, profile_name: &str) -> Result<(), Fault> {
+        self.users.row(user)?.profile_name = profile_name.into();
+        Ok(())
+    }
+
     fn revoke(&mut self, at: &Applied<'_>, key: KeyNo) -> Result<(), Fault> {
         let row = self.keys.row(key)?;
         row.revoked_at = Some(at.time);
@@ -257,6 +262,7 @@ impl View for Accounts {
                 self.users.add(*user, row)?;
                 self.keys_of.add(*user, UserKeys::default())?;
             }
+            Effect::UserRenamed { user, profile_name } => self.rename(*user, profile_name)?,
             Effect::KeyAdded { user, key, role, label, hash, ends } => {
                 let row = KeyRow {
                     no: *key,
@@ -280,6 +286,7 @@ impl View for Accounts {
                 self.users.row(*user)?.balance = balance;
             }
             Effect::FeesTaken { amount, .. } => self.fees_taken = self.fees_taken.plus(*amount)?,
+            Effect::DisputeEnded { bond, right: false, .. } => self.fees = self.fees.plus(*bond)?,
             Effect::SetsSettled { surplus, .. } => self.fees = self.fees.plus(*surplus)?,
             Effect::TradeMade(trade) => {
                 self.fees = self.fees.plus(trade.maker.fee)?.plus(trade.taker.fee)?;

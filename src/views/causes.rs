@@ -29,6 +29,12 @@ pub enum Cause {
     WithdrawalFreed,
     /// The operator took earned trading fees.
     FeesTaken,
+    /// A bond was set aside for a dispute of this market's outcome.
+    BondHeld(MarketNo),
+    /// It was given back: the dispute was right.
+    BondFreed(MarketNo),
+    /// The venue kept it: the dispute was wrong.
+    BondLost(MarketNo),
     /// Money was reserved for an order.
     Reserved(Subject),
     /// Money reserved for an order was released.
@@ -60,6 +66,9 @@ impl Cause {
             Cause::WithdrawalHeld => "WITHDRAWAL_HELD",
             Cause::WithdrawalFreed => "WITHDRAWAL_FREED",
             Cause::FeesTaken => "FEES_TAKEN",
+            Cause::BondHeld(_) => "DISPUTE_BOND_HELD",
+            Cause::BondFreed(_) => "DISPUTE_BOND_FREED",
+            Cause::BondLost(_) => "DISPUTE_BOND_LOST",
             Cause::Reserved(_) => "ORDER_RESERVED",
             Cause::Released(_) => "ORDER_RELEASED",
             Cause::Amended(_) => "ORDER_AMENDED",
@@ -86,6 +95,9 @@ impl Cause {
             | Cause::WithdrawalHeld
             | Cause::WithdrawalFreed
             | Cause::FeesTaken
+            | Cause::BondHeld(_)
+            | Cause::BondFreed(_)
+            | Cause::BondLost(_)
             | Cause::Converted(_)
             | Cause::Settled(_)
             | Cause::Voided(_) => None,
@@ -97,10 +109,14 @@ impl Cause {
         if let Cause::Converted(event) = self { Some(event) } else { None }
     }
 
-    /// The market that paid out.
-    pub const fn paying_market(self) -> Option<MarketNo> {
+    /// The market that paid out, or whose outcome is disputed.
+    pub const fn ending_market(self) -> Option<MarketNo> {
         match self {
-            Cause::Settled(market) | Cause::Voided(market) => Some(market),
+            Cause::Settled(market)
+            | Cause::Voided(market)
+            | Cause::BondHeld(market)
+            | Cause::BondFreed(market)
+            | Cause::BondLost(market) => Some(market),
             _ => None,
         }
     }
@@ -123,6 +139,9 @@ impl Cause {
             Cause::FeesTaken => 12,
             Cause::WithdrawalHeld => 13,
             Cause::WithdrawalFreed => 14,
+            Cause::BondHeld(_) => 15,
+            Cause::BondFreed(_) => 16,
+            Cause::BondLost(_) => 17,
         }
     }
 
@@ -133,7 +152,7 @@ impl Cause {
     ) -> Result<Self, BadImage> {
         let subject = cause.and_then(Cause::subject);
         let about = |coder: &mut _| subject_of(subject, at, coder);
-        let paying = cause.and_then(Cause::paying_market);
+        let ending = cause.and_then(Cause::ending_market);
         Ok(match coder.imaged(cause.map(Cause::code))? {
             1_u8 => Cause::Deposited,
             2 => Cause::Withdrawn,
@@ -142,8 +161,8 @@ impl Cause {
             5 => Cause::Amended(about(coder)?),
             6 => Cause::Traded(about(coder)?),
             7 => Cause::Merged(about(coder)?),
-            8 => Cause::Settled(coder.market(paying)?),
-            9 => Cause::Voided(coder.market(paying)?),
+            8 => Cause::Settled(coder.market(ending)?),
+            9 => Cause::Voided(coder.market(ending)?),
             10 => Cause::Fee(about(coder)?),
             11 => {
                 let event = cause.and_then(Cause::event);
@@ -152,6 +171,9 @@ impl Cause {
             12 => Cause::FeesTaken,
             13 => Cause::WithdrawalHeld,
             14 => Cause::WithdrawalFreed,
+            15 => Cause::BondHeld(coder.market(ending)?),
+            16 => Cause::BondFreed(coder.market(ending)?),
+            17 => Cause::BondLost(coder.market(ending)?),
             _ => return Err(BadImage::Value("Cause")),
         })
     }

@@ -45,6 +45,9 @@ pub enum Fault {
     /// No such transfer waits.
     #[error("no transfer was asked for by record {0}")]
     UnknownTransfer(Sequence),
+    /// No dispute of the market is known.
+    #[error("nobody disputes market {0:?}")]
+    UnknownDispute(MarketNo),
     /// An order whose filled, remaining and cancelled parts do not add up to its quantity.
     #[error("the parts of order {0:?} are not its whole")]
     PartsNotWhole(OrderNo),

@@ -17,6 +17,8 @@ pub mod statements;
 mod causes;
 pub mod settlements;
 pub mod transfers;
+pub mod proposals;
+pub mod disputes;
 pub mod performance;
 pub mod equity;
 pub mod tape;
@@ -35,12 +37,14 @@ use self::catalogue::{Catalogue, MarketRow};
 use self::changes::Changes;
 use self::closed::Closed;
 use self::depth::{Depth, Level, Quote};
+use self::disputes::Disputes;
 use self::equity::{Equity, EquityPoint};
 use self::fault::{Fault, Faults, Projection, View};
 use self::history::History;
 use self::orders::Orders;
 use self::performance::{MarketPnl, Performance, Pnl};
 use self::positions::Positions;
+use self::proposals::Proposals;
 use self::responses::{StoredResponse, StoredResponses};
 use self::saved::{Saved, Sink, Sizes, Source, hold, saved};
 use self::search::Search;
@@ -84,6 +88,10 @@ pub struct ReadModel {
     pub settlements: Settlements,
     /// Transfers that users asked for.
     pub transfers: Transfers,
+    /// What takes two operators, and waits for the second.
+    pub proposals: Proposals,
+    /// Disputes of markets that are not final.
+    pub disputes: Disputes,
     /// Profit and loss of each user.
     pub performance: Performance,
     /// Equity as time passes.
@@ -223,7 +231,8 @@ impl ReadModel {
     pub fn exposure(&self, user: UserNo) -> MoneySum {
         let reserved = self.accounts.user(user).map_or(Money::ZERO, |row| row.balance.reserved);
         let costs = self.positions.held(user).map(|row| i128::from(row.cost.get()));
-        let of_orders = i128::from(reserved.get()).saturating_sub(self.transfers.held(user).get());
+        let aside = self.transfers.held(user).get().saturating_add(self.disputes.held(user));
+        let of_orders = i128::from(reserved.get()).saturating_sub(aside);
         MoneySum::new(costs.sum::<i128>().saturating_add(of_orders))
     }
 
@@ -255,7 +264,7 @@ impl ReadModel {
     fn see_all(&mut self, applied: &Applied<'_>) {
         let ReadModel { accounts, catalogue, depth, positions, activity, settlements, .. } = self;
         let ReadModel { performance, equity, tape, search, changes, sign_ins, .. } = self;
-        let ReadModel { transfers, faults, .. } = self;
+        let ReadModel { transfers, proposals, disputes, faults, .. } = self;
         let mut traded = None;
         for effect in applied.effects {
             faults.check(accounts.see(applied, effect));
@@ -272,6 +281,8 @@ impl ReadModel {
                 faults.check(search.see(applied, effect));
                 faults.check(sign_ins.see(applied, effect));
                 faults.check(transfers.see(applied, effect));
+                faults.check(proposals.see(applied, effect));
+                faults.check(disputes.see(applied, effect));
                 if let Effect::MarketMoved { market, .. } | Effect::MarketRevised { market, .. } =
                     effect
                     && catalogue.market(*market).is_some_and(|row| row.status.public())
@@ -357,7 +368,7 @@ const fn of_trading(effect: &Effect) -> bool {
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 11;
+pub const IMAGE_VERSION: u32 = 13;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -376,6 +387,8 @@ saved!(ReadModel {
     statements,
     settlements,
     transfers,
+    proposals,
+    disputes,
     performance,
     equity,
     tape,

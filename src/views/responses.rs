@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 use super::ReadModel;
 use super::accounts::{Balance, UserRow};
 use super::catalogue::{EventRow, MarketRow};
+use super::disputes::DisputeRow;
 use super::orders::{OrderRow, OrderStatus};
+use super::proposals::ProposalRow;
 use super::saved::{Sizes, hold, saved, saved_enum};
 use super::transfers::TransferRow;
 use exchange::command::{PlaceOrder, TradingMode};
@@ -51,6 +53,10 @@ pub enum StoredResponse {
     Converted(Box<Converted>),
     /// A transfer that was asked for or answered.
     Transfer(Box<TransferRow>),
+    /// What was proposed.
+    Proposal(Box<ProposalRow>),
+    /// A dispute that was filed.
+    Dispute(Box<DisputeRow>),
     /// No data beyond the fact that the request succeeded.
     Done,
 }
@@ -71,6 +77,8 @@ saved_enum!(StoredResponse {
     13 = Amended(amended),
     14 = GroupHeartbeat(heartbeat),
     15 = Transfer(row),
+    16 = Proposal(row),
+    17 = Dispute(row),
 });
 
 saved_enum!(OrderStatus { 1 = Open, 2 = PartiallyFilled, 3 = Filled, 4 = Cancelled });
@@ -198,6 +206,12 @@ impl StoredResponse {
                 StoredResponse::Amended(Box::new(Amended::of(&row)))
             }
             Effect::OrderCancelled { order, user, .. } => StoredResponse::Cancelled(*user, *order),
+            Effect::Proposed(proposed) => {
+                StoredResponse::Proposal(Box::new(view.proposals.one(proposed.proposal)?.clone()))
+            }
+            Effect::DisputeFiled { market, user, .. } => {
+                StoredResponse::Dispute(Box::new(view.disputes.one(*market, *user)?.clone()))
+            }
             Effect::TransferAsked { transfer, .. } | Effect::TransferEnded { transfer, .. } => {
                 StoredResponse::Transfer(Box::new(view.transfers.one(*transfer)?.clone()))
             }
@@ -207,6 +221,7 @@ impl StoredResponse {
                 StoredResponse::Balance(Box::new(view.accounts.user(*user)?.balance))
             }
             Effect::UserCreated { user, .. }
+            | Effect::UserRenamed { user, .. }
             | Effect::UserModeSet { user, .. }
             | Effect::ExposureLimitSet { user, .. } => {
                 StoredResponse::User(Box::new(view.accounts.user(*user)?.clone()))

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::history::History;
 use exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
 use exchange::command::{KeyHash, Password, Role, SecondFactor, TradingMode, TransferEnd};
-use exchange::effect::CancelReason;
+use exchange::effect::{CancelReason, Proposed};
 use exchange::fees::Fees;
 use exchange::ids::{
     CategoryId, EventId, Group, KeyId, MarketId, MarketNo, MarketSet, OrderNo, Token, UserId,
@@ -130,7 +130,8 @@ carried!(
     MarketStatus,
     UserRestrictions,
     Heartbeat,
-    TransferEnd
+    TransferEnd,
+    Proposed
 );
 carried!(Fees, Group, Localized, Slug, Token, Password, Invitation, SecondFactor);
 

@@ -218,6 +218,11 @@ impl Statements {
             Effect::Withdrawn { .. } => *why = both(Cause::Withdrawn),
             Effect::TransferAsked { .. } => *why = both(Cause::WithdrawalHeld),
             Effect::TransferEnded { .. } => *why = both(Cause::WithdrawalFreed),
+            Effect::DisputeFiled { market, .. } => *why = both(Cause::BondHeld(*market)),
+            Effect::DisputeEnded { market, right: true, .. } => {
+                *why = both(Cause::BondFreed(*market));
+            }
+            Effect::DisputeEnded { market, .. } => *why = both(Cause::BondLost(*market)),
             Effect::FeesTaken { .. } => *why = both(Cause::FeesTaken),
             Effect::OrderAccepted { order, terms } => {
                 let order = Subject { order: *order, placed: at.time, market: terms.market };
@@ -347,7 +352,7 @@ impl Refers for Change {
 
     fn refers(&self) -> (Option<UserNo>, Option<MarketNo>) {
         let market = self.cause.subject().map(|subject| subject.market);
-        (None, market.or(self.cause.paying_market()))
+        (None, market.or(self.cause.ending_market()))
     }
 }
 

@@ -3,17 +3,15 @@
 // OPENOUTCRY_PROGRAM  the binary; the rest as in venue.mjs
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { launched } from "./venue.mjs";
+import { launched, port, PROGRAM, serve } from "./venue.mjs";
 
 const require = createRequire(import.meta.url);
-const PROGRAM = process.env.OPENOUTCRY_PROGRAM ?? "target/debug/openoutcry";
 const KEY = "openid-scene-operator-key-0192837465";
 const SECRET = "a secret of / the venue & provider";
 
@@ -26,16 +24,6 @@ function missing() {
   }
   if (!existsSync(process.env.CHROMIUM ?? "/usr/bin/chromium")) return "no browser";
   return existsSync(PROGRAM) ? false : `no program at ${PROGRAM}`;
-}
-
-/** A port that is free now. */
-async function port() {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port: free } = /** @type {any} */ (server.address());
-  server.close();
-  await once(server, "close");
-  return free;
 }
 
 /** A provider at another site than the venue, to a browser. @param {number} at @param {string} back */
@@ -53,20 +41,10 @@ async function provider(at, back) {
   return server;
 }
 
-/** A venue that this provider vouches at. @param {string[]} more */
-async function venue(/** @type {number} */ at, /** @type {string} */ folder, /** @type {string[]} */ more) {
+/** A venue that this provider vouches at. @param {number} at @param {string} folder @param {string[]} more */
+function venue(at, folder, more) {
   writeFileSync(join(folder, "secret"), `${SECRET}\n`);
-  const url = `http://127.0.0.1:${at}`;
-  const asked = ["serve", "--init", "--data", join(folder, "venue"), "--listen", `127.0.0.1:${at}`, "--public-url", url, "--log", "error", "--openid-client-id", "venue", "--openid-client-secret-file", join(folder, "secret"), ...more];
-  const server = spawn(PROGRAM, asked, { env: { PATH: process.env.PATH, OPENOUTCRY_OPERATOR_KEY: KEY }, stdio: ["ignore", "pipe", "inherit"] });
-  let said = "";
-  for await (const part of server.stdout) {
-    said += part;
-    if (said.includes("listening on")) break;
-  }
-  assert.match(said, /listening on/);
-  server.stdout.resume();
-  return { server, url };
+  return serve(at, folder, KEY, ["--openid-client-id", "venue", "--openid-client-secret-file", join(folder, "secret"), ...more]);
 }
 
 /** Goes over the provider as somebody, from a page with its button. @param {any} page @param {string} who @param {string} url */

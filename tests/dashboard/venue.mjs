@@ -2,16 +2,23 @@
 //
 // OPENOUTCRY_URL    the venue, http://127.0.0.1:8080 by default; it must be a demo, since scenes trade
 // OPENOUTCRY_SHOTS  a folder for screenshots; none are kept without it
+// OPENOUTCRY_PROGRAM  the binary, for scenes with a venue of their own
 // CHROMIUM          the browser, /usr/bin/chromium by default
 // NODE_PATH or node_modules beside or above must have playwright-core and axe-core.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createRequire } from "node:module";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
 import { after } from "node:test";
 
 const require = createRequire(import.meta.url);
 
 export const URL_BASE = process.env.OPENOUTCRY_URL ?? "http://127.0.0.1:8080";
 export const SHOTS = process.env.OPENOUTCRY_SHOTS;
+export const PROGRAM = process.env.OPENOUTCRY_PROGRAM ?? "target/debug/openoutcry";
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /** The public keys of the demo's people. */
@@ -90,4 +97,29 @@ export async function shot(page, name) {
   if (!SHOTS) return;
   mkdirSync(SHOTS, { recursive: true });
   await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
+}
+
+/** A port that is free now. */
+export async function port() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port: free } = /** @type {any} */ (server.address());
+  server.close();
+  await once(server, "close");
+  return free;
+}
+
+/** A new venue, with an operator's key. @param {number} at @param {string} folder @param {string} key @param {string[]} more */
+export async function serve(at, folder, key, more) {
+  const url = `http://127.0.0.1:${at}`;
+  const asked = ["serve", "--init", "--data", join(folder, "venue"), "--listen", `127.0.0.1:${at}`, "--public-url", url, "--log", "error", ...more];
+  const server = spawn(PROGRAM, asked, { env: { PATH: process.env.PATH, OPENOUTCRY_OPERATOR_KEY: key }, stdio: ["ignore", "pipe", "inherit"] });
+  let said = "";
+  for await (const part of server.stdout) {
+    said += part;
+    if (said.includes("listening on")) break;
+  }
+  assert.match(said, /listening on/);
+  server.stdout.resume();
+  return { server, url };
 }

@@ -9,9 +9,15 @@ use exchange::reject::Reject;
 use exchange::units::{Lots, Money};
 
 /// Refusals that random commands cannot reach: a run's venue is open, and never that large; and
-/// there are few groups, and few people with accounts elsewhere (`routes/openid.rs`).
-const OUT_OF_REACH: [Reject; 4] =
-    [Reject::VenueNotOpen, Reject::VenueFull, Reject::TooManyHeartbeats, Reject::IdentityTaken];
+/// there are few groups, few proposals, and few people with accounts elsewhere
+/// (`routes/openid.rs`).
+const OUT_OF_REACH: [Reject; 5] = [
+    Reject::VenueNotOpen,
+    Reject::VenueFull,
+    Reject::TooManyHeartbeats,
+    Reject::TooManyProposals,
+    Reject::IdentityTaken,
+];
 
 /// What a long run must have covered, besides every kind of command and every refusal.
 const EXPECTED: [&str; 57] = [

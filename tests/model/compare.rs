@@ -208,7 +208,7 @@ fn venue_is_never_short(twin: &Naive) -> Result<(), String> {
 }
 
 /// Reserved money and locked contracts are exactly what the resting orders need, and the
-/// withdrawals that wait.
+/// withdrawals and disputes that wait.
 fn backed_exactly(
     twin: &Naive,
     reserved: &BTreeMap<u32, i128>,
@@ -217,7 +217,9 @@ fn backed_exactly(
     for (user, account) in &twin.ledger.accounts {
         let asked = twin.transfers.iter().filter(|it| it.out && it.user.0 == *user);
         let asked: i128 = asked.map(|waiting| i128::from(waiting.amount.get())).sum();
-        let named = reserved.get(user).copied().unwrap_or_default() + asked;
+        let waits = twin.disputes.iter().filter(|it| it.right.is_none() && it.user.0 == *user);
+        let bonds: i128 = waits.map(|dispute| i128::from(dispute.bond.get())).sum();
+        let named = reserved.get(user).copied().unwrap_or_default() + asked + bonds;
         if account.reserved != named {
             return Err(format!("user {user} reserves {}, orders name {named}", account.reserved));
         }

@@ -136,6 +136,19 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
     if waiting != expected {
         return Err(format!("{expected:?} wait, the read model says {waiting:?}"));
     }
+    let told = |user, market, bond, right| (user, market, bond, right);
+    let mut shown: Vec<_> = model
+        .disputes
+        .all()
+        .map(|row| told(row.user, row.market, row.bond, row.ended.map(|(right, _)| right)))
+        .collect();
+    shown.reverse();
+    let disputes = twin.disputes.iter();
+    let expected: Vec<_> =
+        disputes.map(|one| told(one.user, one.market, one.bond, one.right)).collect();
+    if shown != expected {
+        return Err(format!("{expected:?} are disputed, the read model says {shown:?}"));
+    }
     for ((kind, text), owner) in &twin.addresses {
         let slug = Slug::new(text).unwrap();
         let shown = match kind {

@@ -129,6 +129,22 @@ fn transfer_command() -> BoxedStrategy<Command> {
         (user(), amount(), reference()).prop_map(|(user, amount, reference)| {
             Command::AskWithdrawal { user, amount, reference }
         }),
+        (user(), any::<u32>(), 0..=i64::MAX, text()).prop_map(|(user, market, units, reason)| {
+            let (market, bond) = (MarketNo(market), Money::new(units));
+            Command::FileDispute { user, market, bond, reason }
+        }),
+        (user(), text())
+            .prop_map(|(user, profile_name)| Command::RenameUser { user, profile_name }),
+        option::of(0..=i64::MAX)
+            .prop_map(|units| Command::SetTwoPersons { above: units.map(Money::new) }),
+        (user(), any::<u64>()).prop_map(|(operator, number)| Command::ConfirmProposal {
+            operator,
+            proposal: Sequence::new(number)
+        }),
+        (user(), any::<u64>()).prop_map(|(operator, number)| Command::DropProposal {
+            operator,
+            proposal: Sequence::new(number)
+        }),
         (user(), any::<u64>(), how).prop_map(|(user, transfer, how)| {
             Command::EndTransfer { user, transfer: Sequence::new(transfer), how }
         }),

@@ -51,6 +51,29 @@ fn a_user_is_created_and_listed_newest_first() {
 }
 
 #[test]
+fn a_user_is_renamed_and_everybody_sees_it() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let path = format!("/admin/users/{}", ann.id);
+    let body = json!({"profileName": "Ann Lee"});
+    let renamed = venue.operator.patch(&path, &body).ok(&shapes::user());
+    assert_eq!(renamed["profileName"], "Ann Lee");
+    assert_eq!(venue.operator.get(&path).ok(&shapes::user()), renamed);
+    let profile = ann.client.get(&format!("/profiles/{}", ann.id)).json;
+    assert_eq!(profile["user"]["profileName"], "Ann Lee");
+    let found = |name: &str| {
+        ids(&venue.operator.get(&format!("/admin/users?name={name}")).json["users"]).len()
+    };
+    assert_eq!((found("lee"), found("ann")), (1, 1));
+    let patch = |body: Value| venue.operator.patch(&path, &body);
+    patch(json!({})).bad(&["profileName"]);
+    patch(json!({"profileName": " ", "profilePic": PICTURE})).bad(&["profileName", "profilePic"]);
+    ann.client.patch(&path, &body).refused(403, "FORBIDDEN");
+    let nobody = format!("/admin/users/{NOBODY}");
+    venue.operator.patch(&nobody, &body).refused(404, "USER_NOT_FOUND");
+}
+
+#[test]
 fn deposits_and_withdrawals_change_the_balance() {
     let venue = Venue::open();
     let ann = venue.trader_with("ann", "10");

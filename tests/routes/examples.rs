@@ -4,6 +4,9 @@
 
 use std::collections::HashMap;
 
+use exchange::command::Command;
+use exchange::ids::UserNo;
+use exchange::units::Money;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
@@ -182,9 +185,12 @@ fn examples_match_actual_answers() {
     transfers(&mut scene, &ann);
     trade(&mut scene, &market, &ann, &ben);
     lives(&mut scene);
+    dispute(&mut scene, &ann, &ben);
     conversion(&mut scene, &ann, &ben);
     watch(&mut scene, &ann);
     sign_in(&mut scene, &ann);
+    let op = scene.operator();
+    scene.show("renameUser", &op, &[&ann.id], "", json!({"profileName": "Ann Lee"}));
     let shown = scene.made.len();
     let missing: Vec<&str> =
         operations().map(|o| o.id()).filter(|id| !scene.made.contains_key(*id)).collect();
@@ -246,6 +252,7 @@ fn people(scene: &mut Scene) -> (Trader, Trader) {
     scene.show("revokeUserKey", &op, &[&user, &spare], "", Value::Null);
     scene.show("setExposureLimit", &op, &[&user], "", json!({"limit": "50.00"}));
     scene.show("liftExposureLimit", &op, &[&user], "", Value::Null);
+    scene.show("renameUser", &op, &[&user], "", json!({"profileName": "ann"}));
     scene.show("setUserMode", &op, &[&user], "", json!({"mode": "normal"}));
     scene.show("listUserKeys", &op, &[&user], "", Value::Null);
     let ann = Trader { id: user, client: scene.venue.client(key["key"].as_str().unwrap()) };
@@ -268,6 +275,26 @@ fn transfers(scene: &mut Scene, ann: &Trader) {
     scene.show("refuseTransfer", &op, &[&goes], "", json!({"reason": "no such account"}));
     scene.show("getTransfer", ann, &[&goes], "", Value::Null);
     scene.show("listOwnTransfers", ann, &[], "", Value::Null);
+    let propose = |scene: &Scene| {
+        let (user, amount) = (UserNo(1), Money::new(100_000_000));
+        super::scene::propose(&scene.venue, Command::Withdraw { user, amount })
+    };
+    let (one, other) = (propose(scene), propose(scene));
+    scene.show("listProposals", &op, &[], "", Value::Null);
+    scene.show("confirmProposal", &op, &[&one], "", json!({"reason": "the bank has it"}));
+    scene.show("rejectProposal", &op, &[&other], "", json!({}));
+}
+
+/// An announced outcome that a holder disputes.
+fn dispute(scene: &mut Scene, ann: &Trader, ben: &Trader) {
+    let market = scene.venue.market_with(&json!({"disputeWindowSeconds": 3600}));
+    scene.venue.trade(&market, ann, ben, "0.50", "1");
+    scene.venue.act(&market, "resolve", &json!({"winningOutcomeId": "no"}));
+    let body = json!({"marketId": market, "reason": "The station measured 4 mm."});
+    scene.show("fileDispute", &ann.client, &[], "", body);
+    scene.show("listOwnDisputes", &ann.client, &[], "", Value::Null);
+    let op = scene.operator();
+    scene.show("listDisputes", &op, &[], "", Value::Null);
 }
 
 fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {

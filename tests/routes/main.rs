@@ -10,6 +10,8 @@ mod client;
 mod shape;
 mod shapes;
 mod schema;
+mod proposals;
+mod disputes;
 mod transfers;
 mod venue;
 mod scene;

@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use exchange::catalogue::Outcome;
+use exchange::command::{Command, TransferEnd};
+use exchange::ids::{MarketNo, UserNo};
 use exchange::rules::Rules;
-use exchange::units::Money;
+use exchange::units::{Money, Sequence};
 use http::Limits;
 use http::rates::Rates;
 use journal::memory::MemoryStore;
@@ -16,11 +19,12 @@ use serde_json::{Value, json};
 use super::client::{Answer, Client, Ending, exchange};
 use super::described::{Operation, check, operation, operations};
 use super::faults::{Fault, Faulty};
-use super::scene::{ANN_S, BEN_S, Request, Scene, request};
+use super::scene::{ANN_S, BEN_S, Request, Scene, propose, request};
 use super::venue::{FAR, NOBODY, Opening, Venue, soon, with};
 
 /// Codes that no request here can provoke, and why.
-const UNREACHABLE: [(&str, &str); 5] = [
+const UNREACHABLE: [(&str, &str); 6] = [
+    ("PROPOSAL_LIMIT", "needs a thousand proposals"),
     ("TRIAL_TOO_LARGE", "needs a thousand orders in a book: routes/dry_run.rs"),
     ("INTERNAL_ERROR", "a fault of the software"),
     ("VENUE_FULL", "needs four billion users, keys, categories, events or markets"),
@@ -88,6 +92,8 @@ fn every_listed_code_is_provoked() {
     excluded(&mut given);
     refusals(&mut given);
     signing_in(&mut given);
+    proposals(&mut given);
+    disputes(&mut given);
     let mut missing = Vec::new();
     for operation in operations() {
         for code in codes(&operation) {
@@ -252,7 +258,7 @@ fn broken(given: &mut Given) {
 
 /// Unknown ids, in the path, in the query and in the body.
 fn unknown_ids(given: &mut Given) {
-    const PARTS: [(&str, &str); 8] = [
+    const PARTS: [(&str, &str); 9] = [
         ("marketId", "MARKET_NOT_FOUND"),
         ("eventId", "EVENT_NOT_FOUND"),
         ("categoryId", "CATEGORY_NOT_FOUND"),
@@ -261,6 +267,7 @@ fn unknown_ids(given: &mut Given) {
         ("userId", "USER_NOT_FOUND"),
         ("keyId", "KEY_NOT_FOUND"),
         ("transfer", "TRANSFER_NOT_FOUND"),
+        ("proposal", "PROPOSAL_NOT_FOUND"),
     ];
     let scene = Scene::new();
     for operation in operations() {
@@ -272,8 +279,8 @@ fn unknown_ids(given: &mut Given) {
                 all.any(|parameter| parameter["name"] == *part)
             };
             if named("path") {
-                // Transfers are known by numbers.
-                let nothing = if *part == "transfer" { "1" } else { NOBODY };
+                // Transfers and proposals are known by numbers.
+                let nothing = if matches!(*part, "transfer" | "proposal") { "1" } else { NOBODY };
                 given.note(&operation, code, &asked().with_part(part, nothing).send());
             } else if named("query") {
                 let answer = asked().and_query(&format!("{part}={NOBODY}")).send();
@@ -324,7 +331,8 @@ fn states(given: &mut Given) {
     let scene = Scene::new();
     let settled = scene.venue.market();
     scene.venue.settle(&settled, "yes");
-    for operation in listing("INVALID_TRANSITION") {
+    let elsewhere = ["confirmProposal", "fileDispute"];
+    for operation in listing("INVALID_TRANSITION").filter(|one| !elsewhere.contains(&one.id())) {
         let mut asked = scene.request(&operation).with_part("marketId", &settled);
         if operation.id() == "reviseMarket" {
             asked = asked.and_member("deadline", json!(FAR));
@@ -483,6 +491,74 @@ fn refusals(given: &mut Given) {
         key = answer.text("keyId");
     };
     given.note(&rotate, "KEY_LIMIT", &last);
+}
+
+/// Refusals of what takes two operators.
+fn proposals(given: &mut Given) {
+    let scene = Scene::new();
+    let confirm = operation("confirmProposal");
+    let mut confirmed = |code: &str, by: &Client, proposal: &str| {
+        let answer = scene.request(&confirm).by(by).with_part("proposal", proposal).send();
+        given.note(&confirm, code, &answer);
+    };
+    let operator = &scene.venue.operator;
+    let own = json!({"role": "operator", "label": "Ann as an operator"});
+    let (user, amount) = (UserNo(1), Money::new(100_000_000));
+    let pays = propose(&scene.venue, Command::Withdraw { user, amount });
+    confirmed("PROPOSAL_OF_OWN", &scene.venue.key_of(&scene.ann.id, &own), &pays);
+    let number = |market: &String| {
+        let all = operator.get("/admin/markets?limit=1000").json;
+        let all = all["markets"].as_array().unwrap();
+        let place = all.iter().rev().position(|one| one["id"] == market.as_str()).unwrap();
+        MarketNo(u32::try_from(place).unwrap())
+    };
+    let resolve = |market: &String| {
+        let market = number(market);
+        propose(&scene.venue, Command::ResolveMarket { market, winner: Outcome::Yes })
+    };
+    let (one, other) = (resolve(&scene.field[0]), resolve(&scene.field[1]));
+    scene.venue.settle(&scene.field[0], "yes");
+    confirmed("INVALID_TRANSITION", operator, &one);
+    confirmed("EVENT_ALREADY_WON", operator, &other);
+    let asked = scene.ann.client.post("/account/withdrawals", &json!({"amount": "1"}));
+    let transfer = Sequence::new(asked.json["transfer"].as_u64().unwrap());
+    let how = TransferEnd::Confirmed;
+    let answers = propose(&scene.venue, Command::EndTransfer { user, transfer, how });
+    scene.ann.client.delete(&format!("/account/transfers/{transfer}"));
+    confirmed("TRANSFER_NOT_FOUND", operator, &answers);
+    let pay = format!("/admin/users/{}/withdrawals", scene.ann.id);
+    scene.venue.ask(Command::SetTwoPersons { above: Some(Money::ZERO) });
+    let body = json!({"amount": "1", "reference": "p-1"});
+    let ann = scene.venue.key_of(&scene.ann.id, &own);
+    let named = ann.post(&pay, &body).json["proposal"].to_string();
+    scene.venue.ask(Command::SetTwoPersons { above: None });
+    operator.post(&pay, &body);
+    confirmed("REFERENCE_USED", operator, &named);
+    let available = scene.ann.balance().0;
+    operator.post(&pay, &json!({"amount": available}));
+    confirmed("INSUFFICIENT_FUNDS", operator, &pays);
+}
+
+/// Refusals of what holders dispute.
+fn disputes(given: &mut Given) {
+    let scene = Scene::new();
+    let file = operation("fileDispute");
+    let mut refused = |code: &str, by: &Client, market: &str| {
+        let answer = scene.request(&file).by(by).and_member("marketId", json!(market)).send();
+        given.note(&file, code, &answer);
+    };
+    let (ann, market) = (&scene.ann.client, &scene.announced);
+    refused("INVALID_TRANSITION", ann, &scene.market);
+    refused("NO_CONTRACTS", &scene.venue.trader("cat").client, market);
+    let pay = format!("/admin/users/{}/withdrawals", scene.ann.id);
+    let available = scene.ann.balance().0;
+    scene.venue.operator.post(&pay, &json!({"amount": available}));
+    refused("INSUFFICIENT_FUNDS", ann, market);
+    let pay = format!("/admin/users/{}/deposits", scene.ann.id);
+    scene.venue.operator.post(&pay, &json!({"amount": "10"}));
+    scene.request(&file).send();
+    scene.venue.act(market, "resolve", &json!({"winningOutcomeId": "no"}));
+    refused("ALREADY_DISPUTED", ann, market);
 }
 
 /// Refusals of people in browsers.

@@ -52,7 +52,7 @@ const PATHS: [(&str, &[&str]); 58] = [
     ("/admin/markets/{id}/dispute", &["POST"]),
     ("/admin/markets/{id}/void", &["POST"]),
     ("/admin/users", &["GET", "POST"]),
-    ("/admin/users/{id}", &["GET"]),
+    ("/admin/users/{id}", &["GET", "PATCH"]),
     ("/admin/users/{id}/orders", &["GET", "DELETE"]),
     ("/admin/users/{id}/positions", &["GET"]),
     ("/admin/users/{id}/fills", &["GET"]),

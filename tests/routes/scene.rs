@@ -2,9 +2,11 @@
 
 use std::sync::LazyLock;
 
-use exchange::command::{Command, KeyHash, Password, RecoveryCodes, Role, SecondFactor};
+use exchange::command::{
+    Act, Command, KeyHash, KeyedCommand, Password, RecoveryCodes, Role, SecondFactor,
+};
 use exchange::ids::{Token, UserNo};
-use exchange::units::TimeMs;
+use exchange::units::{Money, TimeMs};
 use http::keys::hash;
 use http::passwords::Passwords;
 use http::totp::{Secret, code_of};
@@ -41,8 +43,22 @@ pub struct Scene {
     suspended: String,
     closed: String,
     resolved: String,
+    /// A market whose outcome is announced; Ann holds contracts of it.
+    pub announced: String,
     /// A deposit that Ann asks for.
     pub transfer: String,
+    /// A withdrawal that Ann proposes as an operator.
+    proposal: String,
+}
+
+/// Has Ann propose something as an operator; the number of the proposal.
+pub fn propose(venue: &Venue, command: Command) -> String {
+    let above = Some(Money::ZERO);
+    venue.ask(Command::SetTwoPersons { above });
+    let act = Some(Box::new(Act::of(UserNo(1), None)));
+    let number = venue.ask(KeyedCommand { once: None, act, command }).sequence();
+    venue.ask(Command::SetTwoPersons { above: None });
+    number.to_string()
 }
 
 /// The password of all who sign in, and what their browsers carry.
@@ -127,8 +143,13 @@ impl Scene {
         sign_in(&venue);
         let costly = venue.market_with(&json!({"takerFee": "0.5"}));
         venue.trade(&costly, &ben, &ann, "0.50", "1");
+        let announced = venue.market_with(&json!({"disputeWindowSeconds": 3600}));
+        venue.trade(&announced, &ben, &ann, "0.50", "1");
+        venue.act(&announced, "resolve", &winner).ok(&shapes::market_detail());
         let asked = ann.client.post("/account/deposits", &json!({"amount": "5.00"}));
         let transfer = asked.json["transfer"].to_string();
+        let (user, amount) = (UserNo(1), Money::new(1_000_000));
+        let proposal = propose(&venue, Command::Withdraw { user, amount });
         Scene {
             venue,
             ann,
@@ -146,7 +167,9 @@ impl Scene {
             suspended,
             closed,
             resolved,
+            announced,
             transfer,
+            proposal,
         }
     }
 
@@ -165,6 +188,7 @@ impl Scene {
                 let code = self.first_code();
                 asked.without_key().by_browser(ANN_S).and_member("code", json!(code))
             }
+            "fileDispute" => asked.and_member("marketId", json!(self.announced)),
             _ if operation.is_for_people() => asked.without_key().by_browser(ANN_S),
             _ => asked,
         }
@@ -196,6 +220,7 @@ impl Scene {
             "userId" => &self.ann.id,
             "keyId" => &self.key,
             "transfer" => &self.transfer,
+            "proposal" => &self.proposal,
             other => panic!("no {other} is here"),
         };
         found.to_owned()

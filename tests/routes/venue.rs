@@ -14,7 +14,7 @@ use engine::clock;
 use engine::history::HistoryStore;
 use engine::meter::{Gauges, Meter};
 use engine::start::{Options, Running, Storage, start};
-use exchange::command::{Command, Role};
+use exchange::command::{Command, KeyedCommand, Role};
 use exchange::effect::Effect;
 use exchange::ids::UserNo;
 use exchange::rules::Rules;
@@ -38,12 +38,13 @@ pub const NOBODY: &str = "0192f0c1-2b3c-7d4e-8f50-617283940516";
 pub const FAR: &str = "2999-01-01T00:00:00.000Z";
 pub const PICTURE: &str = "https://assets.example.org/p.png";
 
-/// Everybody may sign up, and has 1,000.00 of play money.
+/// Everybody may sign up, and has 1,000.00 of play money. A dispute takes a bond of 5.00.
 fn site() -> Site {
     let faucet = Some(Money::new(100_000_000_000));
     let public_url = Some("http://x".to_owned());
     let openid = OpenId::of(Arc::new(Friendly)).ok();
-    Site { public_url, sign_up: SignUp::Open, faucet, openid, ..Site::default() }
+    let dispute_bond = Some(Money::new(500_000_000));
+    Site { public_url, sign_up: SignUp::Open, faucet, openid, dispute_bond, ..Site::default() }
 }
 
 /// A venue, served until dropped.
@@ -107,10 +108,10 @@ impl Venue {
         Venue::within(MemoryJournal::new(), limits)
     }
 
-    /// A venue where nobody signs up who is not invited.
+    /// A venue where nobody signs up who is not invited, and only operators dispute.
     pub fn by_invitation() -> Venue {
         let running = start(MemoryJournal::new(), Options::default()).unwrap();
-        let site = Site { sign_up: SignUp::Invite, ..site() };
+        let site = Site { sign_up: SignUp::Invite, dispute_bond: None, ..site() };
         Venue::opened(running, Limits::STANDARD, Rules::current(), site)
     }
 
@@ -213,7 +214,7 @@ impl Venue {
     }
 
     /// Executes a command.
-    pub fn ask(&self, command: Command) -> engine::pending::Answer {
+    pub fn ask(&self, command: impl Into<KeyedCommand>) -> engine::pending::Answer {
         let (_, _, running) = self.served.as_ref().unwrap();
         let answer = running.engine().ask(command).unwrap();
         assert!(!matches!(answer.effects(), [Effect::Refused(_)]), "{answer:?}");

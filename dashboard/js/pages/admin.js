@@ -8,6 +8,7 @@ import { notify } from "../notices.js";
 import { teller } from "../order-acts.js";
 import { parse, quantile, rate } from "../metrics.js";
 import { Operator } from "../operator.js";
+import { Asked } from "../asked.js";
 import { Button, Dialog, Empty, Failed, Loading, Panel, Time, useAsk } from "../ui.js";
 import { Icon } from "../icons.js";
 
@@ -291,7 +292,7 @@ export function Page() {
     ${
       isOperator.value &&
       html`<${Figures}/>
-    <div class="admin-two gap-t"><div class="stack l"><${Waiting}/><${Journal}/></div>
+    <div class="admin-two gap-t"><div class="stack l"><${Asked}/><${Waiting}/><${Journal}/></div>
     <div class="stack l"><${Mode}/><${Fees}/></div></div>`
     }</${Operator}>`;
 }

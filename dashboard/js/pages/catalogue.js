@@ -103,10 +103,10 @@ function Step({ market, step, word, onClose, onDone }) {
         : step === "void" && price
           ? { price: d.typed(price, language.value) ?? price }
           : {};
-    await post(`/admin/markets/${market.id}/${step}`, body, { tell: teller() });
+    const done = await post(`/admin/markets/${market.id}/${step}`, body, { tell: teller() });
     notify({
       kind: "done",
-      title: t(`done.${step}`),
+      title: done?.proposal ? t("proposed") : t(`done.${step}`),
       action: { label: t("see-market"), href: `/markets/${market.slug ?? market.id}` },
     });
     onDone();

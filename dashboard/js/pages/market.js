@@ -2,21 +2,22 @@
 import { html, still, useEffect, useMemo, useRef, useState } from "../lib.js";
 import { categoryName, local, t } from "../i18n.js";
 import * as f from "../format.js";
-import { get, pages } from "../api.js";
+import { get, pages, post } from "../api.js";
 import * as d from "../decimal.js";
 import { choose, go, isId, route } from "../router.js";
 import { useFeed } from "../feed.js";
-import { session } from "../account.js";
+import { refreshBalance, session, venue } from "../account.js";
+import { notify } from "../notices.js";
 import { apply, book as bookOf, fromDepth, ownRows } from "../ladder.js";
 import { pauses, PERIODS } from "../candles.js";
 import { prices as pricesOf, probability, shape } from "../quotes.js";
 import { Avatar, Picture, trades as takesOrders, wordOf } from "../parts.js";
-import { Button, Delta, Empty, Failed, Loading, Outcome, Panel, Segments, Time, useAsk, useCalm } from "../ui.js";
+import { Button, Delta, Dialog, Empty, Failed, Field, Loading, Outcome, Panel, Segments, Time, useAsk, useCalm } from "../ui.js";
 import { Diamond, Icon } from "../icons.js";
 import { PriceChart } from "../price-chart.js";
 import { Depth, Ladder } from "../book-panel.js";
 import { Ticket } from "../ticket.js";
-import { Amend, cancelOrder, orderWords, places, placeWords } from "../order-acts.js";
+import { Amend, cancelOrder, orderWords, places, placeWords, teller } from "../order-acts.js";
 
 const SHOWN = 7;
 /** States after which nothing trades any more. */
@@ -60,8 +61,23 @@ function LifePart({ market, moves }) {
     )}</ol></section>`;
 }
 
+/** A holder's doubt of the outcome, against the venue's bond. @param {{market: any, onClose: () => void}} props */
+function Doubt({ market, onClose }) {
+  const [reason, setReason] = useState("");
+  const act = async () => {
+    await post("/account/disputes", { marketId: market.id, reason }, { tell: teller() });
+    notify({ kind: "done", title: t("move.MARKET_DISPUTED") });
+    refreshBalance();
+  };
+  return html`<${Dialog} title=${t("ask.dispute")} safe=${t("not-now")} action=${t("act.dispute")} act=${act}
+    effects=${[t("doubt-bond", { money: f.money(venue.value.disputeBond ?? "0") })]} onClose=${onClose}>
+    <${Field} label=${t("reason")} control=${(/** @type {any} */ ids) => html`<textarea class="input" rows="3" maxlength="500"
+      ...${ids} value=${reason} onInput=${(/** @type {any} */ e) => setReason(e.target.value)}></textarea>`}/></${Dialog}>`;
+}
+
 /** What the market's state means for the reader's money. @param {{market: any, moves: any[], paid: any[], held: any[]}} props */
 function StatePart({ market, moves, paid, held }) {
+  const [doubting, setDoubting] = useState(false);
   const { status } = market;
   const when = (/** @type {string} */ type) => moves.find((one) => one.type === type)?.createdAt;
   const own = paid.length
@@ -103,7 +119,10 @@ function StatePart({ market, moves, paid, held }) {
   else if (status === "DRAFT") [icon, head, body] = ["file", t("state.draft"), t("state.draft-text")];
   else return null;
   return html`<div class="banner state" role="status"><${Icon} name=${icon}/><div class="grow"><b>${head}</b> ${body}
-    </div></div>`;
+    </div>${
+      status === "RESOLVED" && held.length > 0 && venue.value.disputeBond && session.value &&
+      html`<button type="button" class="btn s" onClick=${() => setDoubting(true)}>${t("act.dispute")}</button>`
+    }${doubting && html`<${Doubt} market=${market} onClose=${() => setDoubting(false)}/>`}</div>`;
 }
 
 /** @param {{market: any, trades: any[], more: boolean, onMore: () => void}} props */

@@ -1,6 +1,6 @@
 // What the reader owns: money, positions, open orders, and every change of them.
 import { html, useEffect, useMemo, useRef, useState } from "../lib.js";
-import { local, t } from "../i18n.js";
+import { language, local, t } from "../i18n.js";
 import * as f from "../format.js";
 import { all, get, pages, post, remove } from "../api.js";
 import * as d from "../decimal.js";
@@ -17,6 +17,7 @@ import {
   Empty,
   exportCsv,
   Failed,
+  Field,
   Loading,
   Money,
   Outcome,
@@ -350,6 +351,37 @@ function Deposit({ onClose, onDone }) {
     action=${t("get-play-money")} act=${act} onClose=${onClose}/>`;
 }
 
+/** Money that is to come in or go out, which the venue confirms. @param {{kind: string, onClose: () => void, onDone: () => void}} props */
+function Ask({ kind, onClose, onDone }) {
+  const [amount, setAmount] = useState("");
+  const money = d.typed(amount, language.value);
+  const act = async () => {
+    await post(`/account/${kind}`, { amount: money ?? amount }, { tell: teller() });
+    notify({ kind: "done", title: t("asked", { money: f.money(money ?? "0") }) });
+    refreshBalance();
+    onDone();
+  };
+  return html`<${Dialog} title=${t(`ask-for.${kind}`)} text=${t(`ask-for-text.${kind}`)} safe=${t("not-now")}
+    action=${t(`ask-for.${kind}`)} act=${act} onClose=${onClose}>
+    <${Field} label=${t("amount")} error=${amount && !money ? t("ticket.amount-money") : null}
+      control=${(/** @type {any} */ ids) => html`<input class="input r" inputmode="decimal" ...${ids} value=${amount}
+      onInput=${(/** @type {any} */ e) => setAmount(e.target.value)}/>`}/></${Dialog}>`;
+}
+
+/** What the venue has not answered yet. @param {{waiting: any[], onDone: () => void}} props */
+const Waiting = ({ waiting, onDone }) =>
+  waiting.length > 0 &&
+  html`<section class="panel gap-t" aria-labelledby="asked-h"><div class="panel-head"><h2 id="asked-h">
+  ${t("asked.transfers")}</h2></div><${Records} label=${t("asked.transfers")}><table class="table">
+  <caption class="vh">${t("asked.transfers")}</caption>
+  <thead><tr>${["time", "act", "amount", "answer"].map((head) => html`<th scope="col">${t(head)}</th>`)}</tr></thead>
+  <tbody>${waiting.map(
+    (one) => html`<tr key=${one.transfer}><td class="muted"><${Time} at=${one.requestedAt}/></td>
+    <td>${t(one.direction === "deposit" ? "deposit" : "withdraw")}</td><td class="num">${f.money(one.amount)}</td>
+    <td><${Button} kind="s" act=${() => remove(`/account/transfers/${one.transfer}`, { tell: teller() }).then(onDone, refused)}>
+    ${t("take-back")}</${Button}></td></tr>`,
+  )}</tbody></table></${Records}></section>`;
+
 export function Page() {
   const tab = TABS.includes(route.value.query.get("tab") ?? "")
     ? /** @type {string} */ (route.value.query.get("tab"))
@@ -360,16 +392,18 @@ export function Page() {
   const who = session.value?.user.id;
   const ask = useAsk(
     async (stop) => {
-      const [pnl, positions, { orders }] = await Promise.all([
+      const [pnl, positions, { orders }, { transfers }] = await Promise.all([
         get("/account/pnl", {}, stop),
         pages("/trading/positions", "positions"),
         get("/trading/orders", { active: true }, stop),
+        get("/account/transfers", {}, stop),
       ]);
       await names([...positions, ...orders].map((one) => one.marketId));
       return {
         pnl,
         positions: positions.filter((one) => !d.isZero(one.quantity) && one.resolution === null).map(valued),
         orders,
+        waiting: transfers.filter((/** @type {any} */ one) => one.state === "requested"),
         ahead: await places(orders),
       };
     },
@@ -386,9 +420,12 @@ export function Page() {
   useFeed(["account"], (messages) => messages.some((one) => one.kind !== "balance") && again(), again);
   const head = html`<div class="page-head"><div class="grow"><h1>${t("nav.portfolio")}</h1></div>
     <div class="row">${
-      session.value && venue.value.faucet &&
-      html`<button type="button" class="btn primary"
+      session.value &&
+      (venue.value.faucet
+        ? html`<button type="button" class="btn primary"
     onClick=${() => setAsking("faucet")}><${Icon} name="plus"/>${t("get-play-money")}</button>`
+        : ["deposits", "withdrawals"].map((kind) => html`<button type="button" key=${kind} class="btn"
+    onClick=${() => setAsking(kind)}>${t(`ask-for.${kind}`)}</button>`))
     }</div></div>`;
   if (!session.value)
     return html`${head}<div class="panel">
@@ -397,7 +434,7 @@ export function Page() {
   if (!ask.data)
     return html`${head}<div class="panel">
     ${ask.error ? html`<${Failed} error=${ask.error} onAgain=${ask.again}/>` : html`<${Loading} rows=${8}/>`}</div>`;
-  const { pnl, positions, orders, ahead } = ask.data;
+  const { pnl, positions, orders, waiting, ahead } = ask.data;
   const paidIn = d.subtract(pnl.deposits, pnl.withdrawals);
   const gain = d.add(pnl.realisedPnl, pnl.unrealisedPnl);
   const cancelAll = async () => {
@@ -426,6 +463,7 @@ export function Page() {
         <span class="faint">${t("made-of")}</span><span>${t("closed-positions")} ${f.signedMoney(pnl.realisedPnl)}
         </span><span>${t("open-positions")} ${f.signedMoney(pnl.unrealisedPnl)}</span><span class="grow"></span>
         <span class="faint">${t("paid-in-apart", { money: f.money(paidIn) })}</span></div></section>
+    <${Waiting} waiting=${waiting} onDone=${again}/>
     <${EquityChart} pnl=${pnl} paidIn=${d.add(paidIn, pnl.feesTaken)} version=${version}/>
     <section class="panel gap-t" aria-label=${t("lists")}>
       <${Tabs} extra="pad" label=${t("lists")} value=${tab} controls="list"
@@ -467,5 +505,6 @@ export function Page() {
       action=${t("cancel-all-n", { n: f.count(orders.length), count: orders.length })} act=${cancelAll}
       onClose=${() => setAsking("")}/>`
     }
+    ${["deposits", "withdrawals"].includes(asking) && html`<${Ask} kind=${asking} onClose=${() => setAsking("")} onDone=${again}/>`}
     ${asking === "faucet" && html`<${Deposit} onClose=${() => setAsking("")} onDone=${again}/>`}`;
 }

@@ -41,14 +41,16 @@ function Transfer({ user, onDone }) {
     setError(null);
     try {
       // The reference is the name of the write: one reference is booked once, however often it is sent.
-      await post(
+      const done = await post(
         `/admin/users/${user.id}/${kind}`,
         { amount: money ?? amount },
         { name: reference.trim() ? `${kind}-${reference.trim()}` : newName(kind), tell: teller() },
       );
       notify({
         kind: "done",
-        title: t(`transfer-done.${kind}`, { money: f.money(money ?? "0"), name: user.profileName }),
+        title: done?.proposal
+          ? t("proposed")
+          : t(`transfer-done.${kind}`, { money: f.money(money ?? "0"), name: user.profileName }),
       });
       setAmount("");
       setReference("");

@@ -49,6 +49,8 @@ close rain
 resolve rain yes
 +1s dispute rain
 resolve rain no
+bob disputes rain bond 0.10 "dry"
+resolve rain no
 +10s clock
 market snow until +2h
 publish snow
@@ -84,8 +86,15 @@ ann new-password hash2 hash3 argon2id-19-2-1 hash5 hash6 hash1 hash2 hash4 +1h +
 ann factor off
 ann asks-deposit 2.00 for own-1
 ann asks-withdrawal 1.00
-ann transfer 62 confirmed
-ann transfer 63 cancelled
+ann transfer 64 confirmed
+ann transfer 65 cancelled
+two-persons above 1.00
+by ann withdraw bob 2.00
+by ann withdraw bob 3.00
+bob confirms 69
+bob rejects 70
+two-persons off
+rename bob "Bob B."
 "#;
 
 /// Records per block.

@@ -162,6 +162,15 @@ pub(crate) enum MarketsVerb {
     },
 }
 
+const DISPUTES: [(&str, &str); 6] = [
+    ("MARKET", "marketId"),
+    ("USER", "userId"),
+    ("BOND", "bond"),
+    ("STATE", "state"),
+    ("FILED", "filedAt"),
+    ("REASON", "reason"),
+];
+
 /// The names of all statuses.
 const STATUSES: [&str; 8] =
     ["DRAFT", "ACTIVE", "SUSPENDED", "CLOSED", "RESOLVED", "DISPUTED", "SETTLED", "VOIDED"];
@@ -285,4 +294,13 @@ async fn list(
 fn with(name: &str, value: Option<&str>) -> Value {
     let members = value.map(|value| (name.to_owned(), Value::from(value)));
     Value::Object(members.into_iter().collect())
+}
+
+/// Lists the outcomes that holders dispute, the newest first.
+///
+/// # Errors
+/// [`AdminError`].
+pub(crate) async fn disputes(session: &mut Session) -> Result<(), AdminError> {
+    let answer = session.get("/admin/disputes").await?;
+    session.show(&answer, |json| table::list(json, "disputes", &DISPUTES))
 }

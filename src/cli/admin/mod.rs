@@ -20,6 +20,7 @@ mod texts;
 #[cfg(feature = "top")]
 mod top;
 mod transfers;
+mod proposals;
 pub(crate) mod users;
 pub(crate) mod venue;
 
@@ -69,6 +70,7 @@ Examples:
   openoutcry admin venue mode cancel-only
   openoutcry admin venue take-fees 12.50
   openoutcry admin transfers
+  openoutcry admin proposal confirm 4713
   openoutcry admin transfer confirm 4711 --reference 2026-11-26/4712
   openoutcry admin markets publish --all-drafts
   openoutcry admin --url https://venue.example --key-file key.txt login prod
@@ -148,6 +150,13 @@ enum AdminVerb {
     /// Confirm or refuse what a user asked for
     #[command(subcommand)]
     Transfer(transfers::TransferVerb),
+    /// List the outcomes that holders dispute, and why
+    Disputes,
+    /// List what takes two operators and waits for the second
+    Proposals,
+    /// Confirm or reject what another operator proposed
+    #[command(subcommand)]
+    Proposal(proposals::ProposalVerb),
     /// Users' API keys
     #[command(subcommand)]
     Keys(keys::KeysVerb),
@@ -216,6 +225,9 @@ fn execute(args: &AdminArgs) -> Result<(), AdminError> {
             AdminVerb::Users(verb) => users::run(&mut session, verb).await,
             AdminVerb::Transfers(args) => transfers::list(&mut session, args).await,
             AdminVerb::Transfer(verb) => transfers::answer(&mut session, verb).await,
+            AdminVerb::Disputes => markets::disputes(&mut session).await,
+            AdminVerb::Proposals => proposals::list(&mut session).await,
+            AdminVerb::Proposal(verb) => proposals::answer(&mut session, verb).await,
             AdminVerb::Keys(verb) => keys::run(&mut session, verb).await,
             AdminVerb::Markets(verb) => markets::run(&mut session, verb).await,
             AdminVerb::Events(verb) => events::run(&mut session, verb).await,

@@ -10,7 +10,7 @@ use hyper::Method;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::table;
+use super::{proposals, table};
 use crate::cli::output;
 use client::{ApiKey, Ask, ClientError, Connection, Problem, Reply, Target};
 
@@ -235,22 +235,39 @@ impl Session {
         body: &Value,
         shown: &[(&str, &str)],
     ) -> Result<(), AdminError> {
-        // With the key of an earlier write it is that write which is asked for again.
-        if self.yes || self.idempotency_key.is_some() {
+        if !self.asks()? {
             return Ok(());
-        }
-        if !std::io::stdin().is_terminal() {
-            let why = "this cannot be undone, and nobody can be asked here: add --yes";
-            return Err(AdminError::Usage(why.to_owned()));
         }
         let key = random_key()?;
         let dry_run = format!("{path}?dryRun=true");
         let sent = self.ask(Method::POST, &dry_run, Some(body), Some(&key)).await?;
         let seen = self.answer(&sent.reply)?;
-        output::note(&format!(
-            "This would happen:\n{}Do it? [y/N]",
-            table::thing(&seen.json, shown)
-        ));
+        Self::agree(&seen.json, shown)
+    }
+
+    /// Whether to ask before what cannot be undone.
+    ///
+    /// # Errors
+    /// Nobody can be asked.
+    pub(crate) fn asks(&self) -> Result<bool, AdminError> {
+        // With the key of an earlier write it is that write which is asked for again.
+        if self.yes || self.idempotency_key.is_some() {
+            return Ok(false);
+        }
+        if !std::io::stdin().is_terminal() {
+            let why = "this cannot be undone, and nobody can be asked here: add --yes";
+            return Err(AdminError::Usage(why.to_owned()));
+        }
+        Ok(true)
+    }
+
+    /// Shows what would happen, and asks whether to go on.
+    ///
+    /// # Errors
+    /// The answer is no.
+    pub(crate) fn agree(seen: &Value, shown: &[(&str, &str)]) -> Result<(), AdminError> {
+        let seen = table::thing(seen, shown);
+        output::note(&format!("This would happen:\n{seen}Do it? [y/N]"));
         let mut answer = String::new();
         let read = std::io::stdin().lock().read_line(&mut answer);
         read.map_err(|error| AdminError::Local(format!("stdin: {error}")))?;
@@ -376,6 +393,10 @@ impl Session {
     ) -> Result<(), AdminError> {
         if self.json {
             return Self::print(&String::from_utf8_lossy(&answer.body));
+        }
+        if proposals::is_proposal(&answer.json) {
+            output::note("proposed: another operator is to confirm it");
+            return Self::print(&table::thing(&answer.json, &proposals::PROPOSAL));
         }
         Self::print(&text(&answer.json))
     }

@@ -63,6 +63,13 @@ pub(crate) enum UsersVerb {
         #[arg(long, value_name = "URL")]
         picture: String,
     },
+    /// Give a user another name; what the user signs in with stays
+    Rename {
+        /// The user's id or name
+        user: String,
+        /// The name that others see from now on
+        name: String,
+    },
     /// Pay money into a user's account
     #[command(after_help = "Example:\n  openoutcry admin users deposit 0190f1c2-... 1000.00")]
     Deposit(TransferArgs),
@@ -179,6 +186,10 @@ pub(crate) async fn run(session: &mut Session, verb: &UsersVerb) -> Result<(), A
         UsersVerb::Create { name, picture } => {
             let body = json!({"profileName": name, "profilePic": picture});
             session.post("/admin/users", &body).await?
+        }
+        UsersVerb::Rename { user, name } => {
+            let path = format!("/admin/users/{}", session.user(user).await?);
+            session.patch(&path, &json!({"profileName": name})).await?
         }
         UsersVerb::Mode { user, mode } => set_mode(session, user, (*mode).into()).await?,
         UsersVerb::Suspend(UserArgs { user }) => {

@@ -8,7 +8,7 @@ use crate::effect::Holding;
 use crate::ending::Ending;
 use crate::ids::{SEQUENCE_END, UserNo};
 use crate::market::{Market, MarketStatus};
-use crate::rules::{GROUP_HEARTBEATS_MAX, USER_TRANSFERS_MAX};
+use crate::rules::{GROUP_HEARTBEATS_MAX, PROPOSALS_MAX, USER_TRANSFERS_MAX};
 use crate::units::{MoneySum, Sequence};
 
 /// An error that names the contradiction, unless `holds`.
@@ -59,6 +59,8 @@ impl Exchange {
         self.check_orders()?;
         self.check_restrictions()?;
         self.check_transfers()?;
+        self.check_proposals()?;
+        self.check_disputes()?;
         let last = self.idempotency.last_record();
         require(last <= self.sequence, "a name of a record that is not yet")?;
         Ok(self.check()?)
@@ -141,6 +143,32 @@ impl Exchange {
             let few = self.transfers.of(user).count() <= USER_TRANSFERS_MAX;
             let known = self.known_user(user).is_ok() && asked <= self.sequence;
             require(known && few, "a transfer that nobody can have asked for")?;
+        }
+        Ok(())
+    }
+
+    /// Checks that those that wait are of records and operators that exist.
+    fn check_proposals(&self) -> Result<(), BadImage> {
+        let waiting = &self.proposals.waiting;
+        require(waiting.len() <= PROPOSALS_MAX, "too many proposals")?;
+        for (proposal, found) in waiting {
+            let known = self.known_user(found.operator).is_ok() && *proposal <= self.sequence;
+            require(known, "a proposal of nobody")?;
+        }
+        Ok(())
+    }
+
+    /// Checks that those who dispute exist, and that a bond waits where an outcome is in doubt.
+    fn check_disputes(&self) -> Result<(), BadImage> {
+        for ((market, user), bond) in self.disputes.all() {
+            let state = self.market(market).map(|state| state.status);
+            let live = match state {
+                Some(MarketStatus::Disputed) => true,
+                Some(MarketStatus::Resolved) => bond.is_none(),
+                _ => false,
+            };
+            let known = live && self.known_user(user).is_ok();
+            require(known, "a dispute that nobody can have filed")?;
         }
         Ok(())
     }

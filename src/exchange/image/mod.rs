@@ -24,14 +24,15 @@ use super::orders::OrderPool;
 use super::references::References;
 use super::restrictions::{Heartbeat, Restrictions};
 use super::sign_in::SignIns;
-use super::waiting::Transfers;
+use super::waiting::{Disputes, Proposals, Transfers};
 
 /// Versions of the image; a change of what it holds, or of its order, gets a new one. An image has
 /// the first that can say it, so that digests of states without what came later stay as they are.
 const IMAGE_VERSION: u32 = 1;
 /// What some images have, each added to the version. At their end: how people sign in, the groups
 /// of orders, the heartbeats of groups, slugs of markets and events, second factors, references of
-/// transfers, transfers that wait. With each order: the key that it was sent with.
+/// transfers, transfers that wait, the rule of two persons, disputes. With each order: the key that
+/// it was sent with.
 const WITH_SIGN_INS: u32 = 1;
 const WITH_GROUPS: u32 = 2;
 const WITH_KEYS: u32 = 4;
@@ -40,8 +41,10 @@ const WITH_SLUGS: u32 = 16;
 const WITH_FACTORS: u32 = 32;
 const WITH_REFERENCES: u32 = 128;
 const WITH_TRANSFERS: u32 = 256;
+const WITH_PROPOSALS: u32 = 512;
+const WITH_DISPUTES: u32 = 1024;
 /// All of them; 64 is none.
-const ALL_PARTS: u32 = 511;
+const ALL_PARTS: u32 = 2047;
 
 impl Exchange {
     /// Writes the image of the whole state. Takes time in proportion to its size.
@@ -64,7 +67,9 @@ impl Exchange {
             restrictions,
             sign_ins,
             references,
-            transfers,
+            transfers: _,
+            proposals: _,
+            disputes: _,
             // Only tests have another than the program's.
             slice: _,
             plan: _,
@@ -113,10 +118,21 @@ impl Exchange {
         if !references.is_empty() {
             references.all().write(sink);
         }
-        if !transfers.is_empty() {
-            transfers.write(sink);
-        }
+        self.write_waiting(sink);
         Ok(())
+    }
+
+    /// Writes what waits for somebody's answer, of which there may be nothing.
+    fn write_waiting(&self, sink: &mut impl ImageSink) {
+        if !self.transfers.is_empty() {
+            self.transfers.write(sink);
+        }
+        if !self.proposals.is_empty() {
+            self.proposals.write(sink);
+        }
+        if !self.disputes.is_empty() {
+            self.disputes.write(sink);
+        }
     }
 
     /// What its image has that others may not have.
@@ -133,6 +149,8 @@ impl Exchange {
             (WITH_FACTORS, !self.sign_ins.factors.is_empty()),
             (WITH_REFERENCES, !self.references.is_empty()),
             (WITH_TRANSFERS, !self.transfers.is_empty()),
+            (WITH_PROPOSALS, !self.proposals.is_empty()),
+            (WITH_DISPUTES, !self.disputes.is_empty()),
         ];
         parts.into_iter().fold(0, |all, (part, there)| if there { all | part } else { all })
     }
@@ -181,6 +199,8 @@ impl Exchange {
             sign_ins: SignIns::default(),
             references: References::default(),
             transfers: Transfers::default(),
+            proposals: Proposals::default(),
+            disputes: Disputes::default(),
             slice: Slice::default(),
             plan: super::plan::Plan::default(),
         };
@@ -217,14 +237,25 @@ impl Exchange {
             let references = References::of(Imaged::read(source)?);
             exchange.references = references.ok_or(BadImage::Contradiction(UNSORTED))?;
         }
-        if parts & WITH_TRANSFERS != 0 {
-            exchange.transfers = Imaged::read(source)?;
-        }
+        exchange.read_waiting(parts, source)?;
         if exchange.parts() != parts {
             return Err(BadImage::Version(version));
         }
         exchange.schedule_all();
         Ok(exchange)
+    }
+
+    fn read_waiting(&mut self, parts: u32, source: &mut impl ImageSource) -> Result<(), BadImage> {
+        if parts & WITH_TRANSFERS != 0 {
+            self.transfers = Imaged::read(source)?;
+        }
+        if parts & WITH_PROPOSALS != 0 {
+            self.proposals = Imaged::read(source)?;
+        }
+        if parts & WITH_DISPUTES != 0 {
+            self.disputes = Imaged::read(source)?;
+        }
+        Ok(())
     }
 
     fn read_groups(&mut self, source: &mut impl ImageSource) -> Result<(), BadImage> {

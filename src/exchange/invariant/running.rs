@@ -259,7 +259,7 @@ impl Running {
         let account = exchange.ledger.account(user)?;
         check_account(account)?;
         let owner = at(&mut self.owners, user.index())?;
-        if account.reserved != owner.needed.plus(exchange.transfers.held(user)?)? {
+        if account.reserved != owner.needed.plus(exchange.set_aside(user)?)? {
             return Err(Broken::BackingMismatch);
         }
         if exchange.ledger.costs_of(user)? != owner.costs {

@@ -22,7 +22,7 @@ const NAME_CHARS_MAX: usize = 24;
 const NUMBER_MARK: char = '?';
 /// Words that cannot be names, because they begin a line or may be where a name is expected, beside
 /// those that begin a pattern.
-const RESERVED: [&str; 22] = [
+const RESERVED: [&str; 23] = [
     "all",
     "because",
     "book",
@@ -39,6 +39,7 @@ const RESERVED: [&str; 22] = [
     "once",
     "pic",
     "reference",
+    "rename",
     "revise",
     "sha256",
     "user",

@@ -62,6 +62,7 @@ impl Reader<'_> {
                 return self.creation(verb);
             }
             "revise" => self.revision()?,
+            "rename" => Command::RenameUser { user: self.user()?, profile_name: self.quoted()? },
             user => return self.of_user(self.names.user(user)?),
         };
         Ok((command, None))

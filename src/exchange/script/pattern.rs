@@ -90,7 +90,7 @@ fn words_of(field: &str, value: &Value<'_>, now: TimeMs, names: &Names) -> Optio
         Value::Count(count) => count.to_string(),
         Value::Decimal(text) => text.as_str().to_owned(),
         Value::Time(time) => moment(*time, now),
-        Value::Text(text) if field == "group" => quote(text),
+        Value::Text(text) if matches!(field, "group" | "reason") => quote(text),
         Value::Text(text) => (*text).to_owned(),
         Value::Word(word) => (*word).to_owned(),
         Value::Hash(hash) => data_encoding::HEXLOWER.encode(*hash),

@@ -100,6 +100,10 @@ impl Writer<'_> {
                     self.part("pic", quote(profile_pic));
                 }
             }
+            Command::RenameUser { user, profile_name } => {
+                self.part("rename", self.names.of_user(*user));
+                self.word(quote(profile_name));
+            }
             Command::AddKey { user, role, label, hash, ends } => {
                 self.part("key", name);
                 self.part("for", self.names.of_user(*user));

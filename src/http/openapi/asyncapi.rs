@@ -17,7 +17,7 @@ use crate::reply::Reply;
 use crate::wire::stream::{KINDS, MessageKind};
 use crate::wire::words::reference;
 
-const EXAMPLES: &str = include_str!("messages.json");
+const EXAMPLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/messages.json.gz"));
 
 /// The compressed document.
 static PRINTED: OnceLock<Option<Packed>> = OnceLock::new();
@@ -82,7 +82,7 @@ pub fn describe(shared: &SharedState, head: &Parts) -> Result<Reply, Problem> {
 /// # Errors
 /// A part of it does not fit the others.
 pub fn document() -> Result<Value, Unfit> {
-    let examples: Members = serde_json::from_str(EXAMPLES)?;
+    let examples: Members = super::unpacked(EXAMPLES)?;
     let describe = |generator: &mut SchemaGenerator| {
         let one = |kind: &MessageKind| {
             let data = (kind.schema)(generator).to_value();

@@ -13,21 +13,22 @@ use std::sync::OnceLock;
 
 use hyper::http::request::Parts;
 use serde::Deserialize;
+use serde::de::{DeserializeOwned, Error};
 use serde_json::{Map, Value, json};
 
 use self::operations::{Line, all_kinds};
 use super::call::SharedState;
 use super::cookies;
-use super::packed::Packed;
+use super::packed::{Packed, gunzip};
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::reply::Reply;
 use super::route::{Endpoint, Route};
 use super::wire;
 use super::wire::words::reference;
 
-const FRAME: &str = include_str!("frame.json");
-const OPERATIONS: &str = include_str!("operations.json");
-const EXAMPLES: &str = include_str!("examples.json");
+const FRAME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/frame.json.gz"));
+const OPERATIONS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/operations.json.gz"));
+const EXAMPLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/examples.json.gz"));
 
 /// The compressed document: made once, as it does not change while the process runs.
 static PRINTED: OnceLock<Option<Packed>> = OnceLock::new();
@@ -68,6 +69,14 @@ pub fn describe(
     let printed = PRINTED.get_or_init(print).as_ref();
     let printed = printed.ok_or_else(|| Problem::internal("the description is unfit"))?;
     Ok(printed.reply(shared.venue.sequence(), "application/json", &head.headers))
+}
+
+/// A part of the description, as `build.rs` packs it.
+///
+/// # Errors
+/// It is not valid JSON of its form.
+fn unpacked<T: DeserializeOwned>(part: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(&gunzip(part).map_err(Error::custom)?)
 }
 
 /// The parts that operations share.
@@ -116,8 +125,8 @@ fn sentence(phrase: &str) -> String {
 
 /// The document.
 pub fn document(routes: Vec<Route>) -> Result<Value, Unfit> {
-    let mut frame: Frame = serde_json::from_str(FRAME)?;
-    frame.examples = serde_json::from_str(EXAMPLES)?;
+    let mut frame: Frame = unpacked(FRAME)?;
+    frame.examples = unpacked(EXAMPLES)?;
     let mut schemas = schemas::all()?;
     let mut codes: Vec<&str> = all_kinds().map(Kind::code).collect();
     codes.sort_unstable();
@@ -212,7 +221,7 @@ fn key(about: &str) -> Value {
 
 /// The operations of every path. A route without an operation is an error, and so is the reverse.
 fn paths(mut routes: Vec<Route>, frame: &Frame) -> Result<Members, Unfit> {
-    let lines: Vec<Line> = serde_json::from_str(OPERATIONS)?;
+    let lines: Vec<Line> = unpacked(OPERATIONS)?;
     routes.retain(is_told_of);
     for line in &lines {
         if !routes.iter().any(|route| line.tells_of(route)) {

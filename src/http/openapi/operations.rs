@@ -30,6 +30,8 @@ pub struct Line {
     body: Option<String>,
     /// Status of a success, its schema, and its media type if not JSON, separated by spaces.
     answer: String,
+    /// Status and schema of another success.
+    or: Option<String>,
     /// Codes of refusals beyond those that follow from its route.
     #[serde(default)]
     codes: Vec<String>,
@@ -139,6 +141,13 @@ impl Line {
         let mut responses = Members::new();
         let (status, schema) = self.answer.split_once(' ').unwrap_or((&self.answer, ""));
         responses.insert(status.to_owned(), success(route, status, schema, example));
+        if let Some((status, schema)) = self.or.as_deref().and_then(|or| or.split_once(' ')) {
+            responses.insert(status.to_owned(), success(route, status, schema, None));
+            if self.takes_key(route) {
+                let replay = header("Idempotent-Replay");
+                responses[status]["headers"]["Idempotent-Replay"] = replay;
+            }
+        }
         if self.takes_key(route) {
             let replay = header("Idempotent-Replay");
             responses[status]["headers"]["Idempotent-Replay"] = replay;
@@ -262,6 +271,7 @@ fn success(route: &Route, status: &str, schema: &str, example: Option<&Value>) -
     }
     let about = match status {
         "201" => "Made.",
+        "202" => "Proposed: another operator is to confirm it.",
         "204" => "Done; there is nothing to say.",
         _ => "Done.",
     };

@@ -7,11 +7,13 @@ use serde_json::Value;
 
 use super::Members;
 use crate::wire::words::reference;
-use crate::wire::{account, catalogue, conversion, depth, impact, leaderboard, limits, operations};
-use crate::wire::{order, problem, profile, quotes, site, statement, tape, transfer};
+use crate::wire::{
+    account, catalogue, conversion, depth, dispute, impact, leaderboard, limits, operations,
+};
+use crate::wire::{order, problem, profile, proposal, quotes, site, statement, tape, transfer};
 
 /// Requests, words and records.
-const WRITTEN: &str = include_str!("schemas.json");
+const WRITTEN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schemas.json.gz"));
 
 /// All schemas by name.
 ///
@@ -28,7 +30,7 @@ pub fn all() -> Result<Members, serde_json::Error> {
 pub fn all_with<T>(
     describe: impl FnOnce(&mut SchemaGenerator) -> T,
 ) -> Result<(Members, T), serde_json::Error> {
-    let mut all: Members = serde_json::from_str(WRITTEN)?;
+    let mut all: Members = super::unpacked(WRITTEN)?;
     let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
@@ -61,6 +63,8 @@ fn describe(generator: &mut SchemaGenerator) {
         one::<account::VenueModeJson>,
         one::<transfer::TransfersJson>,
         one::<transfer::TransferPageJson>,
+        one::<proposal::ProposalsJson>,
+        one::<dispute::DisputesJson>,
         one::<catalogue::ActivitiesJson>,
         one::<catalogue::CategoriesJson>,
         one::<catalogue::EventDetailJson>,

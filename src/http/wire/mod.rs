@@ -25,6 +25,8 @@ pub mod said;
 pub mod site;
 pub mod statement;
 pub mod transfer;
+pub mod proposal;
+pub mod dispute;
 pub mod stream;
 pub mod tape;
 

@@ -49,7 +49,7 @@ pub struct JournalJson<R> {
 }
 
 /// Fields with another name in the interface than in the table of commands.
-const RENAMED: [(&str, &str); 13] = [
+const RENAMED: [(&str, &str); 14] = [
     ("categories", "category_ids"),
     ("copy_from", "copy_from_trader_id"),
     ("event", "event_id"),
@@ -57,6 +57,7 @@ const RENAMED: [(&str, &str); 13] = [
     ("key", "key_id"),
     ("market", "market_id"),
     ("markets", "market_ids"),
+    ("operator", "operator_id"),
     ("order", "order_id"),
     ("outcome", "outcome_id"),
     ("replaced", "replaced_order_id"),

@@ -23,6 +23,8 @@ answers! {
         signup: &'static str = site.sign_up.name();
         /// How much play money a user may have from the venue; null where money is real.
         faucet: Option<Text<Money>> = site.faucet.map(Text);
+        /// What a holder sets aside to dispute an outcome; null where only operators dispute.
+        dispute_bond: Option<Text<Money>> = site.dispute_bond.map(Text);
         /// Whether this is a demo.
         demo: bool = site.demo;
         /// Origins of other sites whose pictures the pages show.

@@ -23,7 +23,7 @@ answers! {
         /// The order that it was about.
         order_id: Option<Text<OrderId>> =
             change.cause.subject().map(|subject| Text(subject.order.id(subject.placed)));
-        /// The market of the order, or the one that paid.
+        /// The market of the order, the one that paid, or the one whose outcome is disputed.
         market_id: Option<Text<MarketId>> =
             market_of(change.cause).and_then(|market| market_id(view, market));
         /// The event in which contracts were converted.
@@ -108,7 +108,7 @@ pub(super) fn market_id(view: &ReadModel, market: MarketNo) -> Option<Text<Marke
 }
 
 fn market_of(cause: Cause) -> Option<MarketNo> {
-    cause.paying_market().or_else(|| cause.subject().map(|subject| subject.market))
+    cause.ending_market().or_else(|| cause.subject().map(|subject| subject.market))
 }
 
 /// A page of changes, newest first.

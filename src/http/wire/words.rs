@@ -189,6 +189,10 @@ words! {
     TransferDirection = "TransferDirection",
     /// What became of a transfer.
     TransferState = "TransferState",
+    /// What became of a dispute.
+    DisputeState = "DisputeState",
+    /// What a proposal would do.
+    ProposalAction = "ProposalAction",
     /// A field's fault.
     FieldCode = "FieldCode",
 }

@@ -77,6 +77,21 @@ pub enum Intent {
         pick: u8,
         by: u8,
     },
+    /// Disputes an outcome with a bond of a share of what is available.
+    FileDispute {
+        market: u8,
+        user: u8,
+        share: u8,
+    },
+    /// Has some acts take two persons, or not.
+    TwoPersons {
+        units: Option<i64>,
+    },
+    /// Confirms or rejects one of the proposals that wait.
+    Answer {
+        pick: u8,
+        by: u8,
+    },
     TakeFees {
         user: u8,
         share: u8,
@@ -287,10 +302,25 @@ fn act(intent: &Intent) -> Option<Box<Act>> {
         Intent::Deposit { units, .. } if units % 3 == 0 => (units % 60).unsigned_abs(),
         Intent::Withdraw { share, .. } if share % 3 == 0 => u64::from(*share),
         Intent::EndTransfer { pick, .. } if pick % 3 == 0 => u64::from(*pick),
+        // Without a reference.
+        Intent::Run { market, .. } if market % 2 == 0 => 1_000,
         _ => return None,
     };
     let reference = u8::try_from(pick).ok().map(|pick| token('r', pick));
     Some(Box::new(Act { reference, ..Act::of(UserNo(0), None) }))
+}
+
+fn answer(twin: &Naive, pick: u8, by: u8) -> Command {
+    // Those at the end may still be done.
+    let count = twin.proposals.len();
+    let place = count.checked_sub(1 + usize::from(pick) % count.clamp(1, 4));
+    let number = place.map_or(1, |place| twin.proposals[place].number);
+    let (operator, proposal) = (UserNo(u32::from(by % 3)), Sequence::new(number));
+    if by < 9 {
+        Command::ConfirmProposal { operator, proposal }
+    } else {
+        Command::DropProposal { operator, proposal }
+    }
 }
 
 fn ask_transfer(twin: &Naive, user: u8, share: u8, out: bool) -> Command {
@@ -340,6 +370,19 @@ fn replace(twin: &Naive, pick: u16, place: &Place, now: TimeMs) -> Command {
     Command::ReplaceOrder { replaced, terms: Box::new(terms) }
 }
 
+fn dispute(twin: &Naive, pick: u8, user: u8, share: u8, now: TimeMs) -> Command {
+    let available = twin.ledger.account(u32::from(user)).available;
+    let units = i64::try_from(available * i128::from(share) / 100).unwrap();
+    // Somebody who did so before, now and then.
+    let resolved = |at: MarketNo| twin.markets[at.index()].status_at(now) == MarketStatus::Resolved;
+    let before = twin.disputes.iter().find(|one| pick.is_multiple_of(3) && resolved(one.market));
+    let (market, user) = before.map_or_else(
+        || (market(twin, pick, now), UserNo(u32::from(user))),
+        |one| (one.market, one.user),
+    );
+    Command::FileDispute { user, market, bond: Money::new(units), reason: "it rained".to_owned() }
+}
+
 /// The command of an intent, in the twin's state at `now`.
 fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
     if let Some(command) = revive(twin, now) {
@@ -375,6 +418,9 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
         }
         Intent::AskTransfer { user, share, out } => ask_transfer(twin, *user, *share, *out),
         Intent::EndTransfer { pick, by } => end_transfer(twin, *pick, *by),
+        Intent::FileDispute { market, user, share } => dispute(twin, *market, *user, *share, now),
+        Intent::TwoPersons { units } => Command::SetTwoPersons { above: units.map(Money::new) },
+        Intent::Answer { pick, by } => answer(twin, *pick, *by),
         Intent::TakeFees { user, share } => {
             let units = i64::try_from(twin.ledger.fees * i128::from(*share) / 100).unwrap().max(1);
             Command::TakeFees { user: UserNo(u32::from(*user)), amount: Money::new(units) }
@@ -756,6 +802,10 @@ fn catalogue(twin: &Naive, pick: u8) -> Command {
         _ if small % 4 == 3 && twin.users_count < USERS_MAX => {
             let (profile_name, profile_pic) = (String::new(), String::new());
             Command::CreateUser { profile_name, profile_pic }
+        }
+        _ if small % 16 == 2 => {
+            let user = UserNo(u32::try_from(twin.sequence % 5).unwrap());
+            Command::RenameUser { user, profile_name: format!("name {small}") }
         }
         _ => sign_in(twin, small),
     }

@@ -191,6 +191,11 @@ pub fn step() -> impl Strategy<Value = Step> {
         3 => (user(), 0_u8..=110, any::<bool>())
             .prop_map(|(user, share, out)| Intent::AskTransfer { user, share, out }),
         2 => (any::<u8>(), 0_u8..8).prop_map(|(pick, by)| Intent::EndTransfer { pick, by }),
+        5 => (any::<u8>(), user(), 0_u8..=110)
+            .prop_map(|(market, user, share)| Intent::FileDispute { market, user, share }),
+        1 => prop::option::weighted(0.6, 0_i64..40_000_000)
+            .prop_map(|units| Intent::TwoPersons { units }),
+        3 => (any::<u8>(), 0_u8..12).prop_map(|(pick, by)| Intent::Answer { pick, by }),
         1 => (user(), 0_u8..=110).prop_map(|(user, share)| Intent::TakeFees { user, share }),
         5 => (prop_oneof![1 => 0_u8..8, 4 => 8_u8..13], run())
             .prop_map(|(market, what)| Intent::Run { market, what }),

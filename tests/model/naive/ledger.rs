@@ -201,7 +201,7 @@ impl Ledger {
         account
     }
 
-    fn position_mut(&mut self, user: u32, market: u32) -> &mut Position {
+    pub(super) fn position_mut(&mut self, user: u32, market: u32) -> &mut Position {
         let position = self.positions.entry((user, market)).or_default();
         self.positions_before.entry((user, market)).or_insert(*position);
         position

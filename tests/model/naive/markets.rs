@@ -78,7 +78,7 @@ impl Due {
 }
 
 impl Naive {
-    fn market_mut(&mut self, market: MarketNo) -> &mut Market {
+    pub(super) fn market_mut(&mut self, market: MarketNo) -> &mut Market {
         &mut self.markets[market.index()]
     }
 
@@ -117,7 +117,7 @@ impl Naive {
         }
     }
 
-    fn leads(&self, market: MarketNo, trigger: Trigger) -> Result<MarketStatus, Reject> {
+    pub(super) fn leads(&self, market: MarketNo, trigger: Trigger) -> Result<MarketStatus, Reject> {
         let status = self.known_market(market)?.status_at(self.now);
         status.after(trigger).ok_or(Reject::InvalidTransition)
     }
@@ -130,7 +130,10 @@ impl Naive {
         Ok(())
     }
 
-    fn move_to(&mut self, number: MarketNo, to: MarketStatus) {
+    pub(super) fn move_to(&mut self, number: MarketNo, to: MarketStatus) {
+        if matches!(to, MarketStatus::Settled | MarketStatus::Voided) {
+            self.disputes.retain(|dispute| dispute.market != number);
+        }
         let market = self.market_mut(number);
         let from = std::mem::replace(&mut market.status, to);
         let Market { deadline, winner, settled_at, .. } = *market;
@@ -257,6 +260,7 @@ impl Naive {
         if self.markets[market.index()].status.keeps_orders() {
             self.close(market, &mut left);
         }
+        self.judge(market, Some(winner));
         let now = self.now;
         let found = self.market_mut(market);
         found.winner = Some(winner);
@@ -298,6 +302,7 @@ impl Naive {
         self.leaves_room(market, price.get())?;
         let mut left = self.allowance();
         self.close_if_overdue(market, &mut left);
+        self.judge(market, None);
         let holders = self.ledger.holders(market.0);
         let now = self.now;
         let found = self.market_mut(market);

@@ -11,6 +11,8 @@ pub mod book;
 pub mod exclusive;
 pub mod ledger;
 pub mod markets;
+pub mod proposals;
+pub mod disputes;
 pub mod repeats;
 pub mod sign_in;
 pub mod standing;
@@ -19,7 +21,7 @@ pub mod transfers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use exchange::catalogue::{CategoryDraft, EventDraft};
+use exchange::catalogue::{CategoryDraft, EventDraft, EventRevision};
 use exchange::command::{Command, PlaceOrder, Record, TradingMode, TransferEnd};
 use exchange::effect::Effect;
 use exchange::ids::{CategoryNo, EventNo, KeyNo, UserNo};
@@ -99,6 +101,10 @@ pub struct Naive {
     pub events: Vec<exclusive::Event>,
     pub ledger: Ledger,
     pub transfers: Vec<transfers::Waiting>,
+    /// Withdrawals of more than this take two persons.
+    pub two_persons: Option<Money>,
+    pub proposals: Vec<proposals::Proposal>,
+    pub disputes: Vec<disputes::Dispute>,
     pub markets: Vec<Market>,
     /// Every order ever accepted.
     pub orders: BTreeMap<u64, Order>,
@@ -132,13 +138,20 @@ impl Naive {
     }
 
     fn answer(&mut self, record: &Record) -> Vec<Effect> {
-        let reference = reference(record);
+        let mut reference = reference(record);
         let decided = match self.done_before(record) {
             Ok(Some(first)) => return Naive::repeat(first),
             Ok(None) => self
                 .room_for_names(record)
                 .and_then(|()| self.is_new(reference.as_ref()))
-                .and_then(|()| self.decide(&record.command)),
+                .and_then(|()| match record.act.as_deref() {
+                    Some(act) if self.takes_two(&record.command) => {
+                        // It is used up when it is confirmed.
+                        reference = None;
+                        self.propose(act, &record.command)
+                    }
+                    _ => self.decide(&record.command),
+                }),
             Err(reject) => Err(reject),
         };
         if let Err(reject) = decided {
@@ -161,21 +174,18 @@ impl Naive {
                 self.create_user(profile_name.clone(), profile_pic.clone());
                 Ok(())
             }
+            Command::RenameUser { user, profile_name } => {
+                self.known_user(*user)?;
+                let profile_name = profile_name.clone();
+                self.emit(Effect::UserRenamed { user: *user, profile_name });
+                Ok(())
+            }
             Command::AddKey { .. } | Command::RevokeKey { .. } => self.keys(command),
             Command::Deposit { user, amount } => self.deposit(*user, *amount),
             Command::Withdraw { user, amount } => self.withdraw(*user, *amount),
             Command::CreateCategory(draft) => self.create_category(draft),
             Command::CreateEvent(draft) => self.create_event(draft),
-            Command::ReviseEvent { event, revision } => {
-                if let Some(categories) = &revision.categories {
-                    self.known_categories(categories)?;
-                }
-                self.may_be_called(Addressed::Event, revision.slug.as_ref(), Some(event.0))?;
-                self.known_event(Some(*event))?;
-                self.call(Addressed::Event, revision.slug.as_ref(), event.0);
-                self.emit(Effect::EventRevised { event: *event, revision: revision.clone() });
-                Ok(())
-            }
+            Command::ReviseEvent { event, revision } => self.revise_event(*event, revision),
             Command::PlaceOrder(terms) => self.place(terms),
             Command::AmendOrder { user, order, price, quantity, seen } => {
                 self.as_seen(*user, *order, *seen)?;
@@ -188,7 +198,11 @@ impl Naive {
             }
             Command::AskDeposit { .. }
             | Command::AskWithdrawal { .. }
-            | Command::EndTransfer { .. } => self.transfer(command),
+            | Command::EndTransfer { .. }
+            | Command::SetTwoPersons { .. }
+            | Command::ConfirmProposal { .. }
+            | Command::DropProposal { .. }
+            | Command::FileDispute { .. } => self.waiting(command),
             Command::TakeFees { user, amount } => self.take_fees(*user, *amount),
             Command::Convert(asked) => self.convert(asked),
             Command::Heartbeat { user, timeout_seconds, group } => {
@@ -223,13 +237,25 @@ impl Naive {
         }
     }
 
+    fn revise_event(&mut self, event: EventNo, revision: &EventRevision) -> Result<(), Reject> {
+        if let Some(categories) = &revision.categories {
+            self.known_categories(categories)?;
+        }
+        self.may_be_called(Addressed::Event, revision.slug.as_ref(), Some(event.0))?;
+        self.known_event(Some(event))?;
+        self.call(Addressed::Event, revision.slug.as_ref(), event.0);
+        self.emit(Effect::EventRevised { event, revision: Box::new(revision.clone()) });
+        Ok(())
+    }
+
     fn create_user(&mut self, profile_name: String, profile_pic: String) {
         let user = UserNo(self.users_count);
         self.users_count += 1;
         self.emit(Effect::UserCreated { user, profile_name, profile_pic });
     }
 
-    fn transfer(&mut self, command: &Command) -> Result<(), Reject> {
+    /// What is about something that waits for an answer.
+    fn waiting(&mut self, command: &Command) -> Result<(), Reject> {
         match command {
             Command::AskDeposit { user, amount, reference } => {
                 self.ask_transfer(*user, false, *amount, *reference)
@@ -240,7 +266,19 @@ impl Naive {
             Command::EndTransfer { user, transfer, how } => {
                 self.end_transfer(*user, transfer.get(), *how)
             }
-            other => panic!("{other:?} is no transfer"),
+            Command::SetTwoPersons { above } => {
+                self.two_persons = *above;
+                self.emit(Effect::TwoPersonsSet { above: *above });
+                Ok(())
+            }
+            Command::ConfirmProposal { operator, proposal } => self.confirm(*operator, *proposal),
+            Command::DropProposal { operator, proposal } => {
+                self.drop_proposal(*operator, *proposal)
+            }
+            Command::FileDispute { user, market, bond, reason } => {
+                self.file_dispute((*market, *user), *bond, reason)
+            }
+            other => panic!("{other:?} waits for nobody"),
         }
     }
 

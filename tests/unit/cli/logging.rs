@@ -4,7 +4,7 @@ use super::*;
 
 /// What passes of the API at debug level, and of another module as information and as an error.
 fn passes(text: &str) -> (bool, bool, bool) {
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter(text).unwrap()).finish();
+    let subscriber = registry().with(filter(text).unwrap());
     tracing::subscriber::with_default(subscriber, || {
         (
             tracing::enabled!(target: "http::door", tracing::Level::DEBUG),

@@ -279,6 +279,23 @@ fn of_a_user() -> BoxedStrategy<Command> {
         1 => (user(), money()).prop_map(|(user, amount)| {
             Command::AskWithdrawal { user, amount, reference: Token::new("own-1") }
         }),
+        1 => (user(), 0..=i64::MAX).prop_map(|(user, units)| Command::FileDispute {
+            user,
+            market: MarketNo(0),
+            bond: Money::new(units),
+            reason: "it \"rained\"".to_owned()
+        }),
+        1 => of(0..=i64::MAX).prop_map(|units| Command::SetTwoPersons {
+            above: units.map(Money::new)
+        }),
+        1 => (user(), 0..40_u64).prop_map(|(operator, number)| Command::ConfirmProposal {
+            operator,
+            proposal: Sequence::new(number)
+        }),
+        1 => (user(), 0..40_u64).prop_map(|(operator, number)| Command::DropProposal {
+            operator,
+            proposal: Sequence::new(number)
+        }),
         1 => (user(), 0..40_u64).prop_map(|(user, number)| Command::EndTransfer {
             user,
             transfer: Sequence::new(number),
@@ -306,6 +323,8 @@ fn of_a_user() -> BoxedStrategy<Command> {
             }),
         1 => mode().prop_map(|mode| Command::SetVenueMode { mode }),
         1 => (user(), mode()).prop_map(|(user, mode)| Command::SetUserMode { user, mode }),
+        1 => (user(), text())
+            .prop_map(|(user, profile_name)| Command::RenameUser { user, profile_name }),
         1 => (user(), of((0..=i64::MAX).prop_map(Money::new)))
             .prop_map(|(user, limit)| Command::SetExposureLimit { user, limit }),
         1 => sign_in(),
@@ -479,9 +498,15 @@ take-fees ann 0.03
 ann asks-deposit 2.00 for own-1
 bob asks-withdrawal 1.00
 ann transfer 7 confirmed
+two-persons above 5.00
+two-persons off
+ann confirms 7
+bob rejects 7
+rename ann \"Ann Lee\"
 category weather
 event storms exclusive in weather
 market rain until +2h highlighted yes of storms window 1m
+ann disputes rain bond 5.00 \"it rained\"
 revise market rain until +1d
 publish rain
 ann sell yes 0.62 x5 as s1

@@ -34,6 +34,9 @@ const OF_ROLES: [(Role, &[&str]); 7] = [
             "GET /admin/transfers",
             "POST /admin/transfers/{transfer}/confirm",
             "POST /admin/transfers/{transfer}/refuse",
+            "GET /admin/proposals",
+            "POST /admin/proposals/{proposal}/confirm",
+            "POST /admin/proposals/{proposal}/reject",
         ],
     ),
     (

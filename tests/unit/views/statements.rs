@@ -104,7 +104,7 @@ fn an_end_pays_by_its_name_after_what_it_cancels() {
         let lines = shown(&statements, ANN);
         let expected = [("ORDER_RELEASED", 600, -600), (name, 200, 0)];
         assert_eq!(lines.last_chunk(), Some(&expected));
-        assert_eq!(changes(&statements, ANN)[3].cause.paying_market(), Some(RAIN));
+        assert_eq!(changes(&statements, ANN)[3].cause.ending_market(), Some(RAIN));
     }
 }
 

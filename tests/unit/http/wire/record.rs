@@ -53,6 +53,11 @@ ann new-password hash2 hash3 argon2id-19-2-1 hash5 hash6 hash1 hash2 hash4 +1h +
 ann asks-deposit 1.00 for own
 ann asks-withdrawal 1.00
 ann transfer 2 refused
+two-persons off
+ann confirms 2
+ann rejects 2
+ann disputes final bond 1.00 "why"
+rename ann "Ann"
 key k2 for ann until +1d
 once ann "KEY" clock
 once ann "L" by ann with k1 because "why" reference "b-1" evidence "u" sha256 hash1 clock
@@ -111,6 +116,11 @@ CHANGE_PASSWORD userId scheme session until ends
 ASK_DEPOSIT userId amount reference
 ASK_WITHDRAWAL userId amount reference
 END_TRANSFER userId transfer how
+SET_TWO_PERSONS above
+CONFIRM_PROPOSAL operatorId proposal
+DROP_PROPOSAL operatorId proposal
+FILE_DISPUTE userId marketId bond reason
+RENAME_USER userId profileName
 ADD_KEY userId keyId role label keyHash ends
 ADVANCE_CLOCK idempotencyKey
 ADVANCE_CLOCK idempotencyKey act";

@@ -1,0 +1,53 @@
+// What waits for an operator's answer: money that users asked for, acts that take two persons, disputed outcomes.
+import { html } from "./lib.js";
+import { t } from "./i18n.js";
+import * as f from "./format.js";
+import { get, post } from "./api.js";
+import { refused, teller } from "./order-acts.js";
+import { Button, Panel, Time, useAsk } from "./ui.js";
+
+/** @param {{path: string, yes: string, no: string, onDone: () => void}} props */
+const Answers = ({ path, yes, no, onDone }) => html`<span class="row">${["confirm", no].map((how) => html`<${Button}
+  key=${how} kind=${how === "confirm" ? "s primary" : "s"}
+  act=${() => post(`${path}/${how}`, {}, { tell: teller() }).then(onDone, refused)}>${how === "confirm" ? yes : t(`answer.${how}`)}
+  </${Button}>`)}</span>`;
+
+/** @param {{title: string, heads: string[], rows: any[]}} props */
+const Rows = ({ title, heads, rows }) =>
+  rows.length > 0 &&
+  html`<${Panel} title=${title} flush><div class="scroll-x" tabindex="0" role="group" aria-label=${title}>
+  <table class="table"><caption class="vh">${title}</caption>
+  <thead><tr>${heads.map((head) => html`<th scope="col">${t(head)}</th>`)}</tr></thead>
+  <tbody>${rows}</tbody></table></div></${Panel}>`;
+
+const user = (/** @type {string | null} */ id) => id && html`<a class="q" href=${`/admin/users?user=${id}`}>${t("one-user")}</a>`;
+const market = (/** @type {string | null} */ id) => id && html`<a class="q" href=${`/markets/${id}`}>${t("see-market")}</a>`;
+
+/** All that waits; nothing where nothing does. */
+export function Asked() {
+  const ask = useAsk(async (stop) => {
+    const [money, acts, doubts] = await Promise.all([
+      get("/admin/transfers", { state: "requested", limit: 50 }, stop),
+      get("/admin/proposals", {}, stop),
+      get("/admin/disputes", {}, stop),
+    ]);
+    return { ...money, ...acts, disputes: doubts.disputes.filter((/** @type {any} */ one) => one.state === "open") };
+  }, []);
+  if (!ask.data) return null;
+  const { transfers, proposals, disputes } = ask.data;
+  return html`<${Rows} title=${t("asked.transfers")} heads=${["time", "act", "about", "amount", "reference", "answer"]}
+    rows=${transfers.map((/** @type {any} */ one) => html`<tr key=${one.transfer}><td class="muted"><${Time} at=${one.requestedAt}/></td>
+      <td>${t(one.direction === "deposit" ? "deposit" : "withdraw")}</td><td>${user(one.userId)}</td>
+      <td class="num">${f.money(one.amount)}</td><td>${one.reference ?? ""}</td>
+      <td><${Answers} path=${`/admin/transfers/${one.transfer}`} yes=${t(`answer.${one.direction}`)} no="refuse"
+        onDone=${ask.again}/></td></tr>`)}/>
+    <${Rows} title=${t("asked.proposals")} heads=${["time", "act", "about", "amount", "answer"]}
+    rows=${proposals.map((/** @type {any} */ one) => html`<tr key=${one.proposal}><td class="muted"><${Time} at=${one.proposedAt}/></td>
+      <td>${t(`proposed.${one.action}`)} ${one.winningOutcomeId ? t(one.winningOutcomeId) : one.price ? f.price(one.price) : ""}</td>
+      <td>${market(one.marketId) ?? user(one.userId)}</td><td class="num">${one.amount ? f.money(one.amount) : ""}</td>
+      <td><${Answers} path=${`/admin/proposals/${one.proposal}`} yes=${t("answer.confirm")} no="reject" onDone=${ask.again}/>
+      </td></tr>`)}/>
+    <${Rows} title=${t("asked.disputes")} heads=${["time", "about", "reason", "bond"]}
+    rows=${disputes.map((/** @type {any} */ one) => html`<tr key=${one.sequence}><td class="muted"><${Time} at=${one.filedAt}/></td>
+      <td>${market(one.marketId)}</td><td><bdi>${one.reason}</bdi></td><td class="num">${f.money(one.bond)}</td></tr>`)}/>`;
+}
