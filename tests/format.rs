@@ -16,8 +16,8 @@ use exchange::Exchange;
 use exchange::catalogue::{Localized, Outcome};
 use exchange::command::{
     Act, BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, Password,
-    PasswordScheme, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode,
-    TransferEnd, Wording,
+    PasswordScheme, PlaceOrder, Record, Role, SeenTerms, SelfTradePrevention, Side, TimeInForce,
+    TradingMode, TransferEnd, Wording,
 };
 use exchange::effect::{Effect, Party};
 use exchange::fees::FeeRate;
@@ -264,14 +264,9 @@ fn fields(command: &Command) -> Value {
         }
         Command::PlaceOrder(order) => order_fields(order),
         Command::AmendOrder { user, order, price, quantity, seen } => {
-            let mut fields = json!({ "user": user.0, "order": order.0.get(),
+            let fields = json!({ "user": user.0, "order": order.0.get(),
                 "price": price.map(Tick::get), "quantity": quantity.map(Lots::get) });
-            if let Some(seen) = seen {
-                fields["seen_price"] = json!(seen.price.get());
-                fields["seen_quantity"] = json!(seen.quantity.get());
-                fields["seen_filled"] = json!(seen.filled.get());
-            }
-            fields
+            with_seen(fields, *seen)
         }
         Command::ReplaceOrder { replaced, terms } => {
             let mut fields = order_fields(terms);
@@ -294,6 +289,15 @@ fn fields(command: &Command) -> Value {
         | Command::FileDispute { .. } => waiting_fields(command),
         other => draft_fields(other),
     }
+}
+
+fn with_seen(mut fields: Value, seen: Option<SeenTerms>) -> Value {
+    if let Some(seen) = seen {
+        fields["seen_price"] = json!(seen.price.get());
+        fields["seen_quantity"] = json!(seen.quantity.get());
+        fields["seen_filled"] = json!(seen.filled.get());
+    }
+    fields
 }
 
 fn conversion_fields(asked: &Conversion) -> Value {

@@ -339,7 +339,7 @@ impl State {
             self.broken |= self.faults.for_good;
         }
         if fails && !again {
-            self.failing = self.chance.of_all(&[0, 2, 10, 60], 0);
+            self.failing = self.chance.of_all(&[0, 0, 2, 10], 0);
         }
         fails
     }

@@ -77,7 +77,7 @@ impl Options {
                 *weight = 0;
             }
         }
-        let faulty = may("disk") && chance.one_in(2);
+        let faulty = may("disk") && chance.one_in(3);
         let some = |chance: &mut Chance, one_in: u64| {
             if faulty && chance.one_in(2) { chance.within(one_in, one_in * 20) } else { 0 }
         };

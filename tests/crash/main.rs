@@ -266,8 +266,8 @@ fn summary(count: &Count, seed: u64) -> String {
          {answered} commands answered, {refused} refused, {reads} reads, {unanswered} unanswered \
          ({unanswered_there} of them there), lost {lost}, duplicated {duplicated}, \
          half there {half_there}, digest differences {digest_differences}; {looked_up} answered \
-         orders looked up; archives: {blocks} blocks at the ends, behind at {behind} kills, tails torn by \
-         {torn_by_kill} kills and {torn_by_hand} times by hand, {cut} cut off"
+         orders looked up; archives: {blocks} blocks at the ends, behind at {behind} kills, \
+         tails torn by {torn_by_kill} kills and {torn_by_hand} times by hand, {cut} cut off"
     )
 }
 
