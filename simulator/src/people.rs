@@ -8,7 +8,7 @@ use crate::chance::Chance;
 use crate::commands::{Amount, Intent, Key, Life, Place, Run, Step, USERS_COUNT};
 
 /// Kinds of intents.
-pub const KINDS: [&str; 22] = [
+pub const KINDS: [&str; 23] = [
     "place",
     "flood",
     "amend",
@@ -22,6 +22,7 @@ pub const KINDS: [&str; 22] = [
     "end-transfer",
     "two-persons",
     "answer",
+    "dispute",
     "run",
     "clock",
     "catalogue",
@@ -34,13 +35,13 @@ pub const KINDS: [&str; 22] = [
 ];
 /// How often each is usual.
 const USUAL: [u64; KINDS.len()] =
-    [60, 0, 12, 6, 7, 1, 2, 2, 1, 3, 3, 1, 3, 5, 2, 2, 2, 4, 5, 3, 1, 1];
+    [60, 0, 12, 6, 7, 1, 2, 2, 1, 3, 3, 1, 3, 4, 5, 2, 2, 2, 4, 5, 3, 1, 1];
 /// Lots of a contract.
 const CONTRACT_LOTS: u64 = 1_000_000;
 
 /// How often each kind is in real flow: nearly as many cancels as orders, and little else.
 const REAL: [u64; KINDS.len()] =
-    [520, 0, 13, 0, 480, 1, 2, 1, 1, 1, 1, 1, 1, 4, 1, 1, 1, 5, 1, 1, 1, 1];
+    [520, 0, 13, 0, 480, 1, 2, 1, 1, 1, 1, 1, 1, 1, 4, 1, 1, 1, 5, 1, 1, 1, 1];
 /// Hundredths of a contract that orders of a recorded day of a Kalshi market had: each tenth of
 /// them, the smallest first.
 const REAL_HUNDREDTHS: [u64; 10] = [1, 10, 100, 1_000, 1_100, 2_200, 3_100, 4_300, 7_600, 200_000];
@@ -283,6 +284,9 @@ fn intent(chance: &mut Chance, weights: &[u64; KINDS.len()], known: u8) -> Inten
             Intent::TwoPersons { units: chance.one_in(2).then_some(units) }
         }
         "answer" => Intent::Answer { pick: chance.byte(0, 255), by: chance.byte(0, 11) },
+        "dispute" => {
+            Intent::FileDispute { market: chance.byte(0, 255), user, share: chance.byte(0, 110) }
+        }
         "run" => {
             let market = if chance.one_in(5) { chance.byte(0, 7) } else { chance.byte(8, 12) };
             Intent::Run { market, what: run(chance) }
