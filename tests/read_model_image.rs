@@ -265,10 +265,15 @@ fn assert_statements_add_up(model: &ReadModel, exchange: &Exchange) {
             | Cause::Released(_)
             | Cause::Amended(_)
             | Cause::WithdrawalHeld
-            | Cause::WithdrawalFreed = change.cause
+            | Cause::WithdrawalFreed
+            | Cause::BondHeld(_)
+            | Cause::BondFreed(_) = change.cause
             {
                 assert_eq!(change.available.get(), -change.reserved.get(), "{change:?}");
-            } else if !matches!(change.cause, Cause::Traded(_) | Cause::Withdrawn) {
+            } else if !matches!(
+                change.cause,
+                Cause::Traded(_) | Cause::Withdrawn | Cause::BondLost(_)
+            ) {
                 assert_eq!(change.reserved.get(), 0, "{change:?}");
             }
         }

@@ -230,6 +230,21 @@ impl Accounts {
         Ok(())
     }
 
+    fn create(&mut self, at: &Applied<'_>, no: UserNo, shown: [&String; 2]) -> Result<(), Fault> {
+        let [profile_name, profile_pic] = shown.map(|text| text.as_str().into());
+        let row = UserRow {
+            no,
+            id: UserId::derive(at.time, at.sequence, 0),
+            profile_name,
+            profile_pic,
+            created_at: at.time,
+            balance: Balance::default(),
+            standing: UserRestrictions::default(),
+        };
+        self.users.add(no, row)?;
+        self.keys_of.add(no, UserKeys::default())
+    }
+
     fn revoke(&mut self, at: &Applied<'_>, key: KeyNo) -> Result<(), Fault> {
         let row = self.keys.row(key)?;
         row.revoked_at = Some(at.time);
@@ -250,17 +265,7 @@ impl View for Accounts {
         match effect {
             Effect::VenueOpened(rules) => self.currency = rules.currency.as_str().into(),
             Effect::UserCreated { user, profile_name, profile_pic } => {
-                let row = UserRow {
-                    no: *user,
-                    id: UserId::derive(at.time, at.sequence, 0),
-                    profile_name: profile_name.as_str().into(),
-                    profile_pic: profile_pic.as_str().into(),
-                    created_at: at.time,
-                    balance: Balance::default(),
-                    standing: UserRestrictions::default(),
-                };
-                self.users.add(*user, row)?;
-                self.keys_of.add(*user, UserKeys::default())?;
+                self.create(at, *user, [profile_name, profile_pic])?;
             }
             Effect::UserRenamed { user, profile_name } => self.rename(*user, profile_name)?,
             Effect::KeyAdded { user, key, role, label, hash, ends } => {

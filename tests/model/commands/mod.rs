@@ -371,15 +371,20 @@ fn replace(twin: &Naive, pick: u16, place: &Place, now: TimeMs) -> Command {
 }
 
 fn dispute(twin: &Naive, pick: u8, user: u8, share: u8, now: TimeMs) -> Command {
-    let available = twin.ledger.account(u32::from(user)).available;
+    let announced =
+        |at: MarketNo| twin.markets[at.index()].status_at(now) == MarketStatus::Resolved;
+    let markets: Vec<MarketNo> = live(twin).into_iter().map(MarketNo).collect();
+    let in_time: Vec<MarketNo> = markets.into_iter().filter(|at| announced(*at)).collect();
+    let market = nth(&in_time, usize::from(pick)).unwrap_or_else(|| market(twin, pick, now));
+    // Somebody who did so before, now and then, and mostly a holder.
+    let before = twin.disputes.iter().find(|one| one.market == market).map(|one| one.user.0);
+    let held =
+        twin.ledger.positions.keys().filter(|(_, at)| *at == market.0).map(|(user, _)| *user);
+    let holder = nth(&held.collect::<Vec<_>>(), usize::from(user));
+    let user = before.filter(|_| pick.is_multiple_of(2)).or(holder.filter(|_| pick < 200));
+    let user = UserNo(user.unwrap_or(u32::from(share % 10)));
+    let available = twin.ledger.account(user.0).available;
     let units = i64::try_from(available * i128::from(share) / 100).unwrap();
-    // Somebody who did so before, now and then.
-    let resolved = |at: MarketNo| twin.markets[at.index()].status_at(now) == MarketStatus::Resolved;
-    let before = twin.disputes.iter().find(|one| pick.is_multiple_of(3) && resolved(one.market));
-    let (market, user) = before.map_or_else(
-        || (market(twin, pick, now), UserNo(u32::from(user))),
-        |one| (one.market, one.user),
-    );
     Command::FileDispute { user, market, bond: Money::new(units), reason: "it rained".to_owned() }
 }
 

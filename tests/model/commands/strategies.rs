@@ -191,7 +191,7 @@ pub fn step() -> impl Strategy<Value = Step> {
         3 => (user(), 0_u8..=110, any::<bool>())
             .prop_map(|(user, share, out)| Intent::AskTransfer { user, share, out }),
         2 => (any::<u8>(), 0_u8..8).prop_map(|(pick, by)| Intent::EndTransfer { pick, by }),
-        5 => (any::<u8>(), user(), 0_u8..=110)
+        3 => (any::<u8>(), user(), 0_u8..=110)
             .prop_map(|(market, user, share)| Intent::FileDispute { market, user, share }),
         1 => prop::option::weighted(0.6, 0_i64..40_000_000)
             .prop_map(|units| Intent::TwoPersons { units }),
