@@ -34,13 +34,18 @@ if [ ! -x "$browser" ]; then
   exit 0
 fi
 cargo build --quiet
-target/debug/openoutcry serve --demo --demo-flow off --data "$folder/data" --listen 127.0.0.1:0 > "$folder/out" 2> "$folder/log" &
+# The venue would refuse a variable that is none of its own.
+env -u OPENOUTCRY_SHOTS target/debug/openoutcry serve --demo --demo-flow off --data "$folder/data" --listen 127.0.0.1:0 > "$folder/out" 2> "$folder/log" &
 server=$!
 for _ in $(seq 3000); do
   if grep -q 'listening on' "$folder/out"; then break; fi
   sleep 0.1
 done
 base=$(sed -n 's/^listening on //p' "$folder/out")
+if [ -z "$base" ]; then
+  cat "$folder/log" >&2
+  exit 1
+fi
 # Modules are looked for beside the files that import them, so the scenes run from the folder that has them.
 cp tests/dashboard/*.mjs "$folder"
 OPENOUTCRY_VISITS=${1:-some} OPENOUTCRY_URL=$base CHROMIUM=$browser OPENOUTCRY_PROGRAM=$PWD/target/debug/openoutcry \

@@ -1,6 +1,6 @@
 // What waits for an operator's answer: money that users asked for, acts that take two persons, disputed outcomes.
 import { html } from "./lib.js";
-import { t } from "./i18n.js";
+import { local, t } from "./i18n.js";
 import * as f from "./format.js";
 import { get, post } from "./api.js";
 import { refused, teller } from "./order-acts.js";
@@ -20,8 +20,13 @@ const Rows = ({ title, heads, rows }) =>
   <thead><tr>${heads.map((head) => html`<th scope="col">${t(head)}</th>`)}</tr></thead>
   <tbody>${rows}</tbody></table></div></${Panel}>`;
 
-const user = (/** @type {string | null} */ id) => id && html`<a class="q" href=${`/admin/users?user=${id}`}>${t("one-user")}</a>`;
-const market = (/** @type {string | null} */ id) => id && html`<a class="q" href=${`/markets/${id}`}>${t("see-market")}</a>`;
+/** What users and markets are called, by their ids. @type {Map<string, string>} */
+const named = new Map();
+/** @param {string} path @param {(string | null)[]} ids @param {(found: any) => string} name */
+const names = (path, ids, name) =>
+  Promise.all([...new Set(ids)].map((id) => id && !named.has(id) && get(`${path}/${id}`).then((found) => named.set(id, name(found)), () => null)));
+const user = (/** @type {string | null} */ id) => id && html`<a class="q" href=${`/admin/users?user=${id}`}><bdi>${named.get(id) ?? id}</bdi></a>`;
+const market = (/** @type {string | null} */ id) => id && html`<a class="q" href=${`/markets/${id}`}><bdi>${named.get(id) ?? id}</bdi></a>`;
 
 /** All that waits; nothing where nothing does. */
 export function Asked() {
@@ -31,6 +36,9 @@ export function Asked() {
       get("/admin/proposals", {}, stop),
       get("/admin/disputes", {}, stop),
     ]);
+    const all = [...money.transfers, ...acts.proposals, ...doubts.disputes];
+    await names("/admin/users", all.map((one) => one.userId), (found) => found.profileName);
+    await names("/markets", all.map((one) => one.marketId), (found) => local(found.questions));
     return { ...money, ...acts, disputes: doubts.disputes.filter((/** @type {any} */ one) => one.state === "open") };
   }, []);
   if (!ask.data) return null;
