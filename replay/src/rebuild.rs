@@ -90,7 +90,7 @@ trades       {trades}, {volume} contracts
 
 money in     {deposits:>24} {currency}  deposits less withdrawals
 money held   {available:>24} {currency}  available on accounts
-             {reserved:>24} {currency}  set aside for open orders
+             {reserved:>24} {currency}  set aside: open orders, withdrawals that wait, bonds
              {pairs:>24} {currency}  pairs of yes and no contracts, at 1.00 each
              {sets:>24} {currency}  left of the 1.00 of each set of converted contracts
              {fees:>24} {currency}  fees, and what sets have left: the operator's, not taken

@@ -89,6 +89,7 @@ impl Tally {
                 self.net_deposits = self.net_deposits.minus(*amount)?;
             }
             Effect::FeesTaken { amount, .. } => self.fees = self.fees.minus(*amount)?,
+            Effect::DisputeEnded { bond, right: false, .. } => self.fees = self.fees.plus(*bond)?,
             Effect::AccountChanged { user, available, reserved } => {
                 self.accounts.insert(*user, (*available, *reserved));
             }

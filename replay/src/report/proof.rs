@@ -94,6 +94,9 @@ impl Proof {
                         self.convert(quantity, before)?;
                     }
                 }
+                Effect::DisputeEnded { bond, right: false, .. } if here => {
+                    self.fees = self.fees.plus(*bond)?;
+                }
                 Effect::MarketCreated { draft, .. } if here => self.event = draft.event,
                 Effect::MarketMoved { settled_at: Some(price), .. }
                 | Effect::MarketPays { price, .. }
@@ -198,6 +201,8 @@ impl Proof {
 pub const fn market_of(effect: &Effect) -> Option<MarketNo> {
     match effect {
         Effect::MarketMoved { market, .. }
+        | Effect::DisputeFiled { market, .. }
+        | Effect::DisputeEnded { market, .. }
         | Effect::MarketRevised { market, .. }
         | Effect::OrderAmended { market, .. }
         | Effect::OrderRested { market, .. }
@@ -280,6 +285,41 @@ resolve sun no
             assert_eq!((sums.yes, sums.no), (Lots::ZERO, Lots::ZERO));
             assert!(sums_of(CONVERTED, market, true).broken.is_some());
         }
+    }
+
+    /// An outcome that one holder disputes rightly, and another wrongly.
+    const DISPUTED: &str = "venue USD
+user ann
+user bob
+deposit ann 100.00
+deposit bob 100.00
+market rain window 1h
+publish rain
+ann buy yes 0.60 x10
+bob sell yes 0.60 x10
+resolve rain no
+ann disputes rain bond 5.00 \"it rained\"
+resolve rain yes
+bob disputes rain bond 2.00 \"it did not\"
+resolve rain yes
++1h clock
+";
+
+    #[test]
+    fn a_lost_bond_is_the_venues() {
+        let (mut exchange, mut proof, mut tally) =
+            (Exchange::new(), Proof::default(), Tally::default());
+        for record in script::parse(DISPUTED).unwrap() {
+            let mut effects = Vec::new();
+            exchange.apply(&record, &mut effects).unwrap();
+            proof.follow(Some(MarketNo(0)), &record, &effects).unwrap();
+            assert_eq!(proof.sums().broken, None, "{record:?}");
+            tally.after(&exchange, &record, &effects).unwrap();
+            let money = tally.proof().unwrap();
+            assert!(money.accounted == money.net_deposits, "{record:?}: {money:?}");
+        }
+        let sums = proof.sums();
+        assert_eq!((sums.left, sums.fees), (MoneySum::ZERO, MoneySum::new(200_000_000)));
     }
 
     /// In the middle of a pay-out, and at its end.

@@ -31,7 +31,7 @@ answers! {
             .and_then(|event| view.catalogue.event(event)).map(|event| Text(event.id));
         /// How much more, or less, is free to use.
         available: Text<Money> = Text(change.available);
-        /// How much more, or less, is set aside for open orders.
+        /// How much more, or less, is set aside: for open orders, withdrawals that wait, bonds.
         reserved: Text<Money> = Text(change.reserved);
         available_after: Text<Money> = Text(change.after.available);
         reserved_after: Text<Money> = Text(change.after.reserved);
