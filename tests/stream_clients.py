@@ -79,6 +79,18 @@ class Venue:
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)
 
+    def wait_for_a_stream(self):
+        """Waits until somebody listens, for a minute at most, and a moment for what they ask for."""
+        request = urllib.request.Request(f"{self.url}/metrics", headers={"X-API-Key": OPERATOR})
+        for _ in range(60):
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                if "\nopenoutcry_streams 1\n" in answer.read().decode():
+                    break
+            time.sleep(1)
+        else:
+            check("a stream within a minute", False)
+        time.sleep(2)
+
     def fills(self, after):
         """All fills of the maker's account after a record, oldest first."""
         found, path = [], f"/trading/fills?afterSequence={after}&limit=100"
@@ -137,6 +149,8 @@ def run(server, seconds, folder):
         (folder / "follow.py").write_text(client_of_the_interface())
         address = venue.url.replace("http", "ws") + "/api/v1/stream"
         client = child("client", folder / "follow.py", address, MAKER, markets[0])
+        # The first fill of the maker's is to find it listening.
+        venue.wait_for_a_stream()
         quoting = [ROOT / "examples/market_maker.py", venue.url, MAKER, folder / "fills.jsonl", *markets]
         maker = child("maker", *quoting)
         end = time.monotonic() + seconds
