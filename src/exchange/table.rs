@@ -450,7 +450,7 @@ shown! {
     Lots: it => Value::Decimal(it.decimal()), name in n => n.unit(name, Lots::parse);
     // A limit may be zero, an amount may not.
     Money: it => Value::Decimal(it.decimal()), name in n => match name {
-        "limit" | "above" => n.unit(name, Money::parse_limit),
+        "limit" | "above" | "bond" => n.unit(name, Money::parse_limit),
         _ => n.unit(name, Money::parse),
     };
     MoneySum: it => Value::Decimal(it.decimal());

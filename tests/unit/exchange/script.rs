@@ -507,6 +507,7 @@ category weather
 event storms exclusive in weather
 market rain until +2h highlighted yes of storms window 1m
 ann disputes rain bond 5.00 \"it rained\"
+bob disputes rain bond 0.00 \"it did not\"
 revise market rain until +1d
 publish rain
 ann sell yes 0.62 x5 as s1
