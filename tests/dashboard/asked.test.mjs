@@ -5,30 +5,17 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { launched, port, PROGRAM, serve, shot, violations } from "./venue.mjs";
+import { lacksForOwn, launched, port, serve, shot, violations } from "./venue.mjs";
 
-const require = createRequire(import.meta.url);
 const OLGA = "asked-scene-operator-key-0192837465";
-
-function missing() {
-  try {
-    require.resolve("playwright-core");
-    require.resolve("axe-core");
-  } catch {
-    return "playwright-core or axe-core is not installed";
-  }
-  if (!existsSync(process.env.CHROMIUM ?? "/usr/bin/chromium")) return "no browser";
-  return existsSync(PROGRAM) ? false : `no program at ${PROGRAM}`;
-}
 
 /** @param {string} text */
 const words = (text) => ({ pt: text, en: text, es: text });
 
-test("what people ask for is answered in the browser: money, acts that take two, a disputed outcome", { skip: missing() }, async (t) => {
+test("what people ask for is answered in the browser: money, acts that take two, a disputed outcome", { skip: lacksForOwn("axe-core") }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "asked"));
   const { server, url } = await serve(await port(), folder, OLGA, ["--two-persons", "10", "--dispute-bond", "5"]);
   t.after(async () => {

@@ -4,27 +4,16 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { launched, port, PROGRAM, serve } from "./venue.mjs";
+import { lacksForOwn, launched, port, serve } from "./venue.mjs";
 
 const require = createRequire(import.meta.url);
 const KEY = "openid-scene-operator-key-0192837465";
 const SECRET = "a secret of / the venue & provider";
-
-function missing() {
-  try {
-    require.resolve("playwright-core");
-    require.resolve("oidc-provider");
-  } catch {
-    return "playwright-core or oidc-provider is not installed";
-  }
-  if (!existsSync(process.env.CHROMIUM ?? "/usr/bin/chromium")) return "no browser";
-  return existsSync(PROGRAM) ? false : `no program at ${PROGRAM}`;
-}
 
 /** A provider at another site than the venue, to a browser. @param {number} at @param {string} back */
 async function provider(at, back) {
@@ -60,7 +49,7 @@ async function over(page, who, url) {
   await page.waitForURL((/** @type {URL} */ at) => at.origin === url && !at.pathname.startsWith("/api"));
 }
 
-test("whom a provider of others vouches for comes in, by invitation or as somebody new, and nobody by a code that was used", { skip: missing() }, async (t) => {
+test("whom a provider of others vouches for comes in, by invitation or as somebody new, and nobody by a code that was used", { skip: lacksForOwn("oidc-provider") }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "openid"));
   const [at, idp] = [await port(), await port()];
   const back = `http://127.0.0.1:${at}/api/v1/session/openid/back`;

@@ -24,15 +24,27 @@ const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 /** The public keys of the demo's people. */
 export const KEYS = { ana: "demo-ana-trader-on-a-local-venue-1", ben: "demo-ben-trader-on-a-local-venue-2", olga: "demo-olga-operator-of-a-local-venue-5" };
 
+/** What of these packages, or the browser, is missing on this machine, in words; false where all is there. @param {string[]} packages */
+export function lacks(...packages) {
+  const absent = packages.find((name) => {
+    try {
+      require.resolve(name);
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  if (absent) return `${absent} is not installed`;
+  return existsSync(CHROMIUM) ? false : `no browser at ${CHROMIUM}`;
+}
+
+/** The same for scenes with a venue of their own. @param {string[]} packages */
+export const lacksForOwn = (...packages) => lacks("playwright-core", ...packages) || (existsSync(PROGRAM) ? false : `no program at ${PROGRAM}`);
+
 /** What is missing on this machine or venue, in words; null where all is there. */
 export async function missing() {
-  try {
-    require.resolve("playwright-core");
-    require.resolve("axe-core");
-  } catch {
-    return "playwright-core or axe-core is not installed";
-  }
-  if (!existsSync(CHROMIUM)) return `no browser at ${CHROMIUM}`;
+  const lacking = lacks("playwright-core", "axe-core");
+  if (lacking) return lacking;
   try {
     const page = await fetch(URL_BASE);
     if (!(page.headers.get("content-type") ?? "").startsWith("text/html")) return `${URL_BASE} serves no dashboard`;
