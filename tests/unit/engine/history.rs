@@ -76,6 +76,20 @@ fn history_that_the_system_does_not_let_be_read_is_not_taken_away() {
     assert!(kept.exists() && pages.exists());
 }
 
+/// A full disk, for instance: what is wrong with it is said, and not only what is with history.
+#[test]
+fn damaged_history_that_cannot_be_removed_says_both() {
+    let data = tempfile::tempdir().unwrap();
+    HistoryStore::open(data.path()).unwrap().close();
+    let folder = PageStore::folder(data.path());
+    fs::write(folder.join("pages"), [0; 64]).unwrap();
+    // The sign that it is being removed cannot be made.
+    std::os::unix::fs::symlink("nowhere/at all", folder.join("damaged")).unwrap();
+    let error = HistoryStore::open(data.path()).unwrap_err();
+    let said = "of another format; it cannot be removed: No such file or directory";
+    assert!(error.what.contains(said), "{error}");
+}
+
 #[test]
 fn the_thread_that_stores_finds_no_fault_in_what_was_closed() {
     let data = tempfile::tempdir().unwrap();
