@@ -22,7 +22,7 @@ use exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 use proptest::prelude::*;
 use views::ReadModel;
 use views::activity::ActivityRow;
-use views::fills::{FillList, FillRow};
+use views::fills::{FillList, FillRow, Liquidity};
 use views::history::onward::{OldestFirst, Onward, Start};
 use views::history::{History, HistoryError};
 use views::orders::OrderRow;
@@ -73,7 +73,7 @@ impl Venue {
         let mut effects = Vec::new();
         self.exchange.apply(&record, &mut effects).unwrap();
         self.model.fold(&Applied { sequence, time: record.time, effects: &effects });
-        self.compare_fills(sequence);
+        self.compare_fills(sequence, &effects);
         if let Some(Effect::OrderAccepted { order, terms }) =
             effects.iter().find(|effect| matches!(effect, Effect::OrderAccepted { .. }))
         {
@@ -87,13 +87,22 @@ impl Venue {
     }
 
     /// The newest fill that a record made for a user says what that user holds after the record,
-    /// and each fill by what name its order goes.
-    fn compare_fills(&self, record: Sequence) {
+    /// and each fill by what name its order goes. Where the sweep that filled a maker goes on to
+    /// cancel another of the maker's orders, what backed that one merges afterwards.
+    fn compare_fills(&self, record: Sequence, effects: &[Effect]) {
         for user in (0..USERS).map(UserNo) {
             let mut fills = self.model.orders.fills_of(user).map(Result::unwrap);
             let Some(fill) = fills.next().filter(|fill| fill.sequence == record) else { continue };
             let position = self.exchange.purse(user, fill.market).unwrap().position;
-            assert_eq!((fill.held.yes, fill.held.no), (position.yes.held, position.no.held));
+            let (yes, no) = (position.yes.held, position.no.held);
+            let merged = fill.held.yes.get() - yes.get();
+            assert_eq!(fill.held.no.get() - no.get(), merged);
+            let freed = |effect: &Effect| {
+                matches!(effect, Effect::OrderCancelled { user: of, rested: true, .. }
+                    if *of == user)
+            };
+            let maker = fill.liquidity == Liquidity::Maker;
+            assert!(merged == 0 || maker && effects.iter().any(freed), "{fill:?}");
             let order = self.model.orders.order(user, fill.order).row().unwrap().unwrap();
             assert_eq!(fill.client_id, order.client_id);
         }
