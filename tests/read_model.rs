@@ -547,3 +547,32 @@ fn a_bet_is_read_from_its_order_to_its_end() {
         ["MARKET_SETTLED", "MARKET_RESOLVED", "MARKET_CLOSED", "TRADE", "MARKET_PUBLISHED"];
     assert_eq!(shown, expected);
 }
+
+/// A sweep that fills one of a maker's orders and meets another whose time is over: what backed the
+/// second merges with what the first bought, after the fill.
+#[test]
+fn a_fill_says_what_was_held_before_the_sweep_cancelled_another_order() {
+    let mut venue = Venue::open();
+    let ends = TimeMs::new(START_MS + 16 * STEP_MS);
+    let mut place = |user, outcome, side, price, contracts, expires_at| {
+        venue.ask(Command::PlaceOrder(PlaceOrder {
+            time_in_force: TimeInForce::GoodTillCancelled { expires_at },
+            ..PlaceOrder::plain(
+                UserNo(user),
+                MarketNo(0),
+                Wording { outcome, side },
+                Tick::new(price).unwrap(),
+                Lots::contracts(contracts),
+            )
+        }))
+    };
+    place(1, Outcome::Yes, Side::Buy, 50, 2, None);
+    place(0, Outcome::No, Side::Buy, 50, 2, None);
+    place(0, Outcome::No, Side::Sell, 55, 2, ends);
+    place(0, Outcome::Yes, Side::Buy, 50, 2, None);
+    place(1, Outcome::Yes, Side::Sell, 45, 3, None);
+    let fill = venue.model.orders.fills_of(UserNo(0)).next().unwrap().unwrap();
+    assert_eq!(fill.sequence, venue.exchange.sequence());
+    assert_eq!((fill.held.yes, fill.held.no), (Lots::contracts(2), Lots::contracts(2)));
+    assert_eq!(all(venue.model.positions.of(UserNo(0))), []);
+}
