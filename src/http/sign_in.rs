@@ -129,6 +129,9 @@ pub async fn sign_in(visit: Visit) -> Result<Reply, Problem> {
     if begun.as_ref().err().is_none_or(|problem| problem.kind != refused) {
         passwords.forgive(who);
     }
+    if begun.is_ok() {
+        passwords.welcome(who);
+    }
     begun
 }
 

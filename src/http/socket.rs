@@ -12,7 +12,7 @@ use super::tls::{self, TlsStream};
 
 /// Bytes that this thread reads before a connection's turn is over: a client may fill them with
 /// frames that ask for nothing, at a few bytes each, and others would wait for all that it sends.
-const READ_A_TURN: usize = 64 * 1024;
+const READ_A_TURN: usize = 16 * 1024;
 
 thread_local! {
     /// Bytes read since a turn was over for that.

@@ -47,6 +47,25 @@ async fn ten_wrong_passwords_are_followed_by_a_wait_of_that_name_and_address_alo
 }
 
 #[test]
+fn whoever_guesses_elsewhere_locks_nobody_out_where_the_name_was_signed_in() {
+    let passwords = Passwords::default();
+    let (home, away): (IpAddr, IpAddr) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
+    let (ann, bob) = (name("ann"), name("bob"));
+    passwords.welcome((ann, Some(home)));
+    let tries = |name, address| {
+        (0..TRIES_MAX).all(|_| passwords.admit(&[Some(passwords.trier((name, address)))]).is_ok())
+    };
+    assert!(tries(ann, Some(away)));
+    assert!(!tries(ann, Some(away)) && !tries(ann, None), "whoever comes from elsewhere waits");
+    // There, too, ten are enough, and one that was right does not count.
+    passwords.admit(&[Some(passwords.trier((ann, Some(home))))]).unwrap();
+    passwords.forgive((ann, Some(home)));
+    assert!(tries(ann, Some(home)));
+    assert!(!tries(ann, Some(home)));
+    assert!(tries(bob, Some(home)), "another name");
+}
+
+#[test]
 fn an_address_makes_thirty_accounts_and_then_waits() {
     let passwords = Passwords::default();
     let (home, away): (IpAddr, IpAddr) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
