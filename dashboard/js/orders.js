@@ -1,6 +1,9 @@
 // Placing an order so that it is placed once, whatever becomes of the connection.
-import { get, newName, pause, write } from "./api.js";
+import { get, newName, pause, venueNow, write } from "./api.js";
 import { ApiError } from "./problem.js";
+
+/** How long an order may be on its way, in milliseconds: one that is given up as not arrived must not trade later. */
+const ARRIVES_WITHIN = 12_000;
 
 /**
  * Sends an order under a name of its own. When no answer comes, the venue is asked by that name what became of it; the
@@ -11,10 +14,11 @@ import { ApiError } from "./problem.js";
  */
 export async function placeOrder(order, tell = () => {}) {
   const clientOrderId = newName("web");
+  const validUntil = new Date(venueNow() + ARRIVES_WITHIN).toISOString();
   const slow = setTimeout(() => tell("waiting"), 5000);
   try {
     return {
-      order: await write("POST", "/trading/orders", { ...order, clientOrderId }, { name: null }),
+      order: await write("POST", "/trading/orders", { ...order, clientOrderId, validUntil }, { name: null }),
       resolved: false,
     };
   } catch (error) {
