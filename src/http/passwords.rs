@@ -85,11 +85,8 @@ enum Trier {
 }
 
 impl Trier {
-    /// `None` on this machine: there may be a proxy that nobody has named, from behind which
-    /// everybody comes, and would wait for whoever guesses.
-    fn address(address: IpAddr) -> Option<Trier> {
-        let is_here = address.to_canonical().is_loopback();
-        (!is_here).then(|| Trier::Address(network(address)))
+    fn address(address: IpAddr) -> Trier {
+        Trier::Address(network(address))
     }
 
     fn newcomers(address: IpAddr) -> Trier {
@@ -158,7 +155,7 @@ impl Passwords {
         known: Option<Password>,
     ) -> Result<bool, Problem> {
         let who = (name, address);
-        self.admit(&[Some(self.trier(who)), address.and_then(Trier::address)])?;
+        self.admit(&[Some(self.trier(who)), address.map(Trier::address)])?;
         let scheme = known.map_or(PasswordScheme::Argon2id19MiB, |known| known.scheme);
         let salt = known.map_or(KeyHash([0; 32]), |known| known.salt);
         let hashed = self.hash(password, scheme, salt).await;
@@ -171,8 +168,8 @@ impl Passwords {
     /// Takes back the count of a try that was no wrong one.
     pub fn forgive(&self, who: (Token, Option<IpAddr>)) {
         self.tries.forgive(self.trier(who));
-        if let Some(address) = who.1.and_then(Trier::address) {
-            self.tries.forgive(address);
+        if let Some(address) = who.1 {
+            self.tries.forgive(Trier::address(address));
         }
     }
 
