@@ -31,9 +31,12 @@ impl Drop for Server {
 }
 
 impl Server {
-    #[allow(clippy::zombie_processes, reason = "waited for when dropped")]
     fn start(data: &Path) -> Server {
-        let mut command = starting::serve(data);
+        Server::of(starting::serve(data))
+    }
+
+    #[allow(clippy::zombie_processes, reason = "waited for when dropped")]
+    fn of(mut command: Command) -> Server {
         command.env("OPENOUTCRY_OPERATOR_KEY", KEY).env("OPENOUTCRY_LOG", "error");
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(process.stdout.take().unwrap());
@@ -242,6 +245,27 @@ fn what_waits_is_listed_and_what_does_not_is_not_answered() {
         assert!(stderr(&refused).contains(code), "{}", stderr(&refused));
     }
     assert_eq!(server.json(&["disputes"]), json!({"disputes": []}));
+}
+
+#[test]
+fn what_is_proposed_says_why_and_the_latest_acts_are_shown() {
+    let data = tempfile::tempdir().unwrap();
+    let mut command = starting::serve(data.path());
+    command.args(["--two-persons", "10"]);
+    let server = Server::of(command);
+    server.says(&["users", "deposit", "operator", "100"]);
+    let withdraw = ["users", "withdraw", "operator", "50", "--reason", "the rent"];
+    let proposed = server.says(&withdraw);
+    assert!(proposed.contains("reason       the rent\n"), "{proposed}");
+    let listed = server.says(&["proposals"]);
+    assert!(listed.lines().nth(1).is_some_and(|line| line.ends_with("  the rent")), "{listed}");
+    let kinds = |args: &[&str]| {
+        let acts = server.json(&[&["acts", "--limit", "1"], args].concat());
+        let all = acts["records"].as_array().unwrap().iter();
+        all.map(|record| text(record, "kind").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&[]), ["WITHDRAW"]);
+    assert_eq!(kinds(&["--from", "1"]), ["DEPOSIT"]);
 }
 
 #[test]

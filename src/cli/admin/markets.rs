@@ -21,7 +21,8 @@ const MARKET: [(&str, &str); 10] = [
     ("winner", "winningOutcomeId"),
     ("settled at", "settlementPrice"),
 ];
-const PREVIEW: [(&str, &str); 8] = [
+/// What an act would do to a market.
+pub(crate) const PREVIEW: [(&str, &str); 8] = [
     ("status now", "statusFrom"),
     ("status then", "statusTo"),
     ("paid at", "paysAt"),
