@@ -266,6 +266,24 @@ fn what_is_proposed_says_why_and_the_latest_acts_are_shown() {
     };
     assert_eq!(kinds(&[]), ["WITHDRAW"]);
     assert_eq!(kinds(&["--from", "1"]), ["DEPOSIT"]);
+    let acts = server.says(&["acts"]);
+    let words = |line: &str| line.split_whitespace().skip(2).map(str::to_owned).collect::<Vec<_>>();
+    let acts: Vec<_> = acts.lines().map(words).collect();
+    assert_eq!(acts[2][..2], ["operator", "WITHDRAW"], "{acts:?}");
+    assert_eq!(acts[2][3..7], ["50.00", "-", "-", "the"], "{acts:?}");
+    let one =
+        text(&server.json(&["users", "create", "eve", "--picture", "https://a.example"]), "id")
+            .to_owned();
+    let key = text(
+        &server.json(&["keys", "create", &one, "--role", "operator", "--label", "eve"]),
+        "key",
+    )
+    .to_owned();
+    let mut confirm = Command::new(BINARY);
+    let number = listed.lines().nth(1).unwrap().split(' ').next().unwrap();
+    confirm.args(["admin", "--yes", "--url", &server.url, "proposal", "confirm", number]);
+    let confirmed = confirm.env("OPENOUTCRY_OPERATOR_KEY", key).output().unwrap();
+    assert!(stdout(&confirmed).ends_with("state     confirmed\n"), "{confirmed:?}");
 }
 
 #[test]

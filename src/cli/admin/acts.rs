@@ -1,22 +1,29 @@
 //! `admin acts`: what operators have asked for, as the journal has it.
 
+use std::collections::HashMap;
+
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::session::{AdminError, Session};
 use super::{status, table};
 
-const ACTS: [(&str, &str); 8] = [
+const ACTS: [(&str, &str); 10] = [
     ("RECORD", "sequence"),
     ("TIME", "time"),
+    ("WHO", "who"),
     ("WHAT", "kind"),
-    ("WHOSE ACT", "act.userId"),
-    ("KEY", "act.keyId"),
+    ("ABOUT", "about"),
+    ("HOW", "how"),
     ("REFERENCE", "act.reference"),
     ("EVIDENCE", "act.evidence.url"),
     ("REASON", "act.reason"),
+    ("KEY", "act.keyId"),
 ];
-
+/// What an act is about, the closest first.
+const ABOUT: [&str; 6] = ["marketId", "eventId", "categoryId", "transfer", "proposal", "userId"];
+/// What an act does to it.
+const HOW: [&str; 6] = ["amount", "winningOutcomeId", "price", "mode", "role", "profileName"];
 /// Records asked for at once.
 const PAGE: u64 = 1000;
 
@@ -40,11 +47,31 @@ pub(crate) async fn run(session: &mut Session, args: &ActsArgs) -> Result<(), Ad
         Some(from) => onward(session, (from, u64::MAX), args.limit).await?,
         None => latest(session, args.limit).await?,
     };
-    let shown = json!({ "records": acts });
     if session.json {
-        return Session::print(&shown.to_string());
+        return Session::print(&json!({ "records": acts }).to_string());
     }
-    Session::print(&table::list(&shown, "records", &ACTS))
+    let acts = told(session, acts).await?;
+    Session::print(&table::list(&json!({ "records": acts }), "records", &ACTS))
+}
+
+/// Adds who did it, by name, and what it is about.
+async fn told(session: &mut Session, mut acts: Vec<Value>) -> Result<Vec<Value>, AdminError> {
+    let mut names = HashMap::new();
+    for act in &mut acts {
+        let id = table::cell(act, "act.userId");
+        if !names.contains_key(&id) {
+            let user = session.get(&format!("/admin/users/{id}")).await?;
+            names.insert(id.clone(), user.json.get("profileName").cloned());
+        }
+        let first = |members: [&str; 6]| {
+            let mut found = members.iter().filter_map(|member| act.get(*member));
+            found.find(|value| !value.is_null()).cloned()
+        };
+        let (about, how) = (first(ABOUT), first(HOW));
+        act["who"] = json!(names.get(&id));
+        (act["about"], act["how"]) = (json!(about), json!(how));
+    }
+    Ok(acts)
 }
 
 /// The last acts, the oldest of them first.

@@ -141,7 +141,7 @@ pub(crate) enum MarketsVerb {
         #[command(flatten)]
         market: MarketArgs,
         /// What came true
-        #[arg(value_enum)]
+        #[arg(value_enum, ignore_case = true)]
         winner: Winner,
         /// What shows it.
         #[command(flatten)]

@@ -100,7 +100,8 @@ pub(crate) async fn answer(session: &mut Session, verb: &ProposalVerb) -> Result
         }
     }
     session.post(&format!("/admin/proposals/{proposal}/{how}"), &json!({})).await?;
-    Ok(())
+    let state = if how == "confirm" { "confirmed" } else { "rejected" };
+    session.show_parts(&json!({"proposal": proposal, "state": state}), &["proposal", "state"])
 }
 
 /// What a proposal would do to a market, to how many people and how much money.
