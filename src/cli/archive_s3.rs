@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Failure;
-use super::output::say;
+use super::output;
 use engine::shelf::Shelf;
 use journal::archive::ArchiveError;
 use journal::reader::JournalReader;
@@ -98,8 +98,12 @@ pub(crate) fn fetch(args: &FetchArgs) -> Result<(), Failure> {
     let place = args.s3.place();
     let place = place.ok_or_else(|| Failure::Usage("--archive-s3 names the bucket".to_owned()))?;
     let (copied, all) = s3::fetch(&place, &args.folder).map_err(|error| failed(&error))?;
-    say(&format!("{copied} copied, {all} in the archive"));
-    Ok(())
+    if all == 0 {
+        let why = format!("archive: nothing is at {}: are bucket and prefix right?", place.url);
+        return Err(Failure::Failed(why));
+    }
+    output::print(&format!("{copied} copied, {all} in the archive\n"))
+        .map_err(|error| Failure::Failed(format!("stdout: {error}")))
 }
 
 fn failed(error: &ArchiveError) -> Failure {
