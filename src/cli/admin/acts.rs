@@ -51,7 +51,7 @@ pub(crate) async fn run(session: &mut Session, args: &ActsArgs) -> Result<(), Ad
         return Session::print(&json!({ "records": acts }).to_string());
     }
     let acts = told(session, acts).await?;
-    Session::print(&table::list(&json!({ "records": acts }), "records", &ACTS))
+    Session::print_table(&table::list(&json!({ "records": acts }), "records", &ACTS))
 }
 
 /// Adds who did it, by name, and what it is about.

@@ -407,9 +407,9 @@ impl Session {
             output::note("proposed: another operator is to confirm it");
             let mut proposal = answer.json.clone();
             proposal["reason"] = self.reason.as_deref().into();
-            return Self::print(&table::thing(&proposal, &proposals::PROPOSAL));
+            return Self::print_table(&table::thing(&proposal, &proposals::PROPOSAL));
         }
-        Self::print(&text(&answer.json))
+        Self::print_table(&text(&answer.json))
     }
 
     /// Prints an object of our own: as JSON, or these members of it.
@@ -421,7 +421,15 @@ impl Session {
             return Self::print(&json.to_string());
         }
         let members: Vec<(&str, &str)> = members.iter().map(|member| (*member, *member)).collect();
-        Self::print(&table::thing(json, &members))
+        Self::print_table(&table::thing(json, &members))
+    }
+
+    /// Prints a table, in colours on a terminal.
+    ///
+    /// # Errors
+    /// Stdout does not take it.
+    pub(crate) fn print_table(text: &str) -> Result<(), AdminError> {
+        if output::has_colours() { Self::print(&table::coloured(text)) } else { Self::print(text) }
     }
 
     /// Prints and flushes, adding a newline if the text does not end with one.
