@@ -258,7 +258,8 @@ fn what_is_proposed_says_why_and_the_latest_acts_are_shown() {
     let proposed = server.says(&withdraw);
     assert!(proposed.contains("reason       the rent\n"), "{proposed}");
     let listed = server.says(&["proposals"]);
-    assert!(listed.lines().nth(1).is_some_and(|line| line.ends_with("  the rent")), "{listed}");
+    let line = listed.lines().nth(1).unwrap();
+    assert!(line.ends_with("  the rent") && line.contains("  operator ("), "{listed}");
     let kinds = |args: &[&str]| {
         let acts = server.json(&[&["acts", "--limit", "1"], args].concat());
         let all = acts["records"].as_array().unwrap().iter();

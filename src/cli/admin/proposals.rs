@@ -58,14 +58,19 @@ pub(crate) async fn list(session: &mut Session) -> Result<(), AdminError> {
     if !session.json {
         let all = answer.json.get_mut("proposals").and_then(Value::as_array_mut);
         for proposal in all.into_iter().flatten() {
-            add_reason(session, proposal).await?;
+            explain(session, proposal).await?;
         }
     }
     session.show(&answer, |json| table::list(json, "proposals", &PROPOSALS))
 }
 
-/// Adds why it was proposed, which the journal has.
-async fn add_reason(session: &mut Session, proposal: &mut Value) -> Result<(), AdminError> {
+/// Adds why it was proposed, which the journal has, and the names of those it is about.
+async fn explain(session: &mut Session, proposal: &mut Value) -> Result<(), AdminError> {
+    for member in ["operatorId", "userId"] {
+        let Some(id) = proposal.get(member).and_then(Value::as_str) else { continue };
+        let user = session.get(&format!("/admin/users/{id}")).await?.json;
+        proposal[member] = format!("{} ({id})", table::cell(&user, "profileName")).into();
+    }
     let record = table::cell(proposal, "proposal");
     match session.get(&format!("/admin/journal?from={record}&limit=1")).await {
         Ok(record) => {
@@ -94,7 +99,7 @@ pub(crate) async fn answer(session: &mut Session, verb: &ProposalVerb) -> Result
         // What is not there is refused below, by its name.
         let mut all = all.into_iter().flatten();
         if let Some(found) = all.find(|one| one.get("proposal") == Some(&json!(proposal))) {
-            add_reason(session, found).await?;
+            explain(session, found).await?;
             let effect = effect(session, found).await?;
             Session::agree("", &(table::thing(found, &PROPOSAL) + &effect))?;
         }
