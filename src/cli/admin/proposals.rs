@@ -111,9 +111,8 @@ pub(crate) async fn answer(session: &mut Session, verb: &ProposalVerb) -> Result
 
 /// What a proposal would do to a market, to how many people and how much money.
 async fn effect(session: &mut Session, proposal: &Value) -> Result<String, AdminError> {
-    let market = match proposal.get("marketId").and_then(Value::as_str) {
-        Some(market) => market,
-        None => return Ok(String::new()),
+    let Some(market) = proposal.get("marketId").and_then(Value::as_str) else {
+        return Ok(String::new());
     };
     let body = ["winningOutcomeId", "price"].map(|name| (name, proposal.get(name)));
     let body = body.into_iter().filter(|(_, value)| value.is_some_and(|value| !value.is_null()));
