@@ -31,9 +31,12 @@ impl Drop for Server {
 }
 
 impl Server {
-    #[allow(clippy::zombie_processes, reason = "waited for when dropped")]
     fn start(data: &Path) -> Server {
-        let mut command = starting::serve(data);
+        Server::of(starting::serve(data))
+    }
+
+    #[allow(clippy::zombie_processes, reason = "waited for when dropped")]
+    fn of(mut command: Command) -> Server {
         command.env("OPENOUTCRY_OPERATOR_KEY", KEY).env("OPENOUTCRY_LOG", "error");
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(process.stdout.take().unwrap());
@@ -242,6 +245,46 @@ fn what_waits_is_listed_and_what_does_not_is_not_answered() {
         assert!(stderr(&refused).contains(code), "{}", stderr(&refused));
     }
     assert_eq!(server.json(&["disputes"]), json!({"disputes": []}));
+}
+
+#[test]
+fn what_is_proposed_says_why_and_the_latest_acts_are_shown() {
+    let data = tempfile::tempdir().unwrap();
+    let mut command = starting::serve(data.path());
+    command.args(["--two-persons", "10"]);
+    let server = Server::of(command);
+    server.says(&["users", "deposit", "operator", "100"]);
+    let withdraw = ["users", "withdraw", "operator", "50", "--reason", "the rent"];
+    let proposed = server.says(&withdraw);
+    assert!(proposed.contains("reason       the rent\n"), "{proposed}");
+    let listed = server.says(&["proposals"]);
+    let line = listed.lines().nth(1).unwrap();
+    assert!(line.ends_with("  the rent") && line.contains("  operator ("), "{listed}");
+    let kinds = |args: &[&str]| {
+        let acts = server.json(&[&["acts", "--limit", "1"], args].concat());
+        let all = acts["records"].as_array().unwrap().iter();
+        all.map(|record| text(record, "kind").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&[]), ["WITHDRAW"]);
+    assert_eq!(kinds(&["--from", "1"]), ["DEPOSIT"]);
+    let acts = server.says(&["acts"]);
+    let words = |line: &str| line.split_whitespace().skip(2).map(str::to_owned).collect::<Vec<_>>();
+    let acts: Vec<_> = acts.lines().map(words).collect();
+    assert_eq!(acts[2][..2], ["operator", "WITHDRAW"], "{acts:?}");
+    assert_eq!(acts[2][3..7], ["50.00", "-", "-", "the"], "{acts:?}");
+    let one =
+        text(&server.json(&["users", "create", "eve", "--picture", "https://a.example"]), "id")
+            .to_owned();
+    let key = text(
+        &server.json(&["keys", "create", &one, "--role", "operator", "--label", "eve"]),
+        "key",
+    )
+    .to_owned();
+    let mut confirm = Command::new(BINARY);
+    let number = listed.lines().nth(1).unwrap().split(' ').next().unwrap();
+    confirm.args(["admin", "--yes", "--url", &server.url, "proposal", "confirm", number]);
+    let confirmed = confirm.env("OPENOUTCRY_OPERATOR_KEY", key).output().unwrap();
+    assert!(stdout(&confirmed).ends_with("state     confirmed\n"), "{confirmed:?}");
 }
 
 #[test]

@@ -186,7 +186,12 @@ def restored(room, data):
     fetched = room + "/fetched"
     shutil.rmtree(fetched, ignore_errors=True)
     place = ("--archive-s3", "s3://archive/venue", "--s3-endpoint", f"http://127.0.0.1:{STORE}")
-    run(BINARY, "fetch-archive", *place, fetched)
+    if " in the archive" not in run(BINARY, "fetch-archive", *place, fetched):
+        sys.exit("a copy of the archive does not say so")
+    place = ("--archive-s3", "s3://archive/vneue", *place[2:])
+    nothing = subprocess.run([BINARY, "fetch-archive", *place, room + "/nothing"], env=ENV, capture_output=True)
+    if nothing.returncode != 1:
+        sys.exit(f"a misspelt place is copied: {nothing.stdout}")
     run(REPLAY, "verify", fetched)
     return run(REPLAY, "drill", fetched, "--data", data)
 

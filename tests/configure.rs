@@ -170,6 +170,9 @@ fn a_flag_comes_before_a_variable_before_the_file_before_the_default() {
         let (code, told) = said(&run(&[verb, &["--data", data]].concat(), &[]));
         assert!(code == Some(2) && told.contains("did you mean listen?"), "{told}");
     }
+    fs::write(&file, "[server]\nlisten = \"127.0.0.1:1\"\n").unwrap();
+    let (code, told) = said(&run(&["config", "show", "--data", data], &[]));
+    assert!(code == Some(2) && told.contains("[server]: there are no sections"), "{told}");
     fs::write(&file, "data = \"elsewhere\"\n").unwrap();
     let (code, told) = said(&run(&["config", "show", "--data", data], &[]));
     assert!(code == Some(2) && told.contains("data directory already"), "{told}");
@@ -350,6 +353,21 @@ fn the_doctor_says_what_is_wrong_and_what_would_mend_it() {
     assert!(told.contains("look  tls       none, and no proxy is named"), "{told}");
     let proxy = ["--public-url", "https://venue.example", "--trusted-proxy", "127.0.0.1"];
     assert!(look(&proxy).1.contains("ok    tls"), "a proxy speaks it");
+    let (_, told) = look(&["--archive-s3", "s3://bucket/venue"]);
+    assert!(told.contains("look  archive   ARCHIVE_FAILED: s3://bucket/venue: no keys"), "{told}");
+    assert_eq!(look(&["--archive-s3", "https://bucket"]).0, Some(2));
+    // Only root can give a folder away.
+    if std::os::unix::fs::chown(&data, Some(65_534), None).is_ok() {
+        let (_, told) = look(&[]);
+        assert!(told.contains("belongs to the user with the number 65534"), "{told}");
+        std::os::unix::fs::chown(&data, Some(0), None).unwrap();
+        let elsewhere = dir.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::chown(&elsewhere, Some(65_534), None).unwrap();
+        let (code, told) = said(&run(&["init", elsewhere.to_str().unwrap()], &[]));
+        assert!(code == Some(1) && told.contains("belongs to the user"), "{told}");
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+    }
     // What others can read, an archive in the wrong place, a certificate that is none.
     fs::set_permissions(&data, fs::Permissions::from_mode(0o777)).unwrap();
     let inside = data.join("archive");
@@ -392,6 +410,23 @@ mod over_tls {
     fn renew(dir: &Path, name: &str) {
         fs::copy(file(&format!("{name}.pem")), dir.join("chain.pem")).unwrap();
         fs::copy(file(&format!("{name}.key")), dir.join("key.pem")).unwrap();
+    }
+
+    #[test]
+    fn the_name_of_the_certificate_is_told_and_the_other_scheme_is_guessed() {
+        let dir = tempfile::tempdir().unwrap();
+        let settings = ["--tls-cert", &file("first.pem"), "--tls-key", &file("first.key")];
+        let mut command = starting::serve(&dir.path().join("venue"));
+        command.args(settings).args(["--public-url", "https://venue.example"]);
+        let server = Server::start(command);
+        assert!(server.2.contains("--url https://venue.example "), "{}", server.2);
+        let plain = format!("http://{}", server.1);
+        let key = [("OPENOUTCRY_OPERATOR_KEY", KEY)];
+        let (code, told) = said(&run(&["admin", "--url", &plain, "status"], &key));
+        assert!(code == Some(1) && told.contains("begin with https://?"), "{told}");
+        let over_tls = format!("https://{}", server.1);
+        let (code, told) = said(&run(&["admin", "--url", &over_tls, "status"], &key));
+        assert!(code == Some(2) || told.contains("nobody who is believed vouches"), "{told}");
     }
 
     #[test]

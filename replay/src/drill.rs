@@ -36,6 +36,12 @@ pub struct Drill {
 /// with that of the archive and with the same block of the venue.
 pub fn drill(asked: &Drill) -> Result<Answer, Failure> {
     let Drill { archive, data, room, metric_file } = asked;
+    if let Source::Directory { .. } = Source::open(archive)? {
+        let name = archive.display();
+        let why =
+            format!("NO_ARCHIVE: {name} is a data directory, which shows nothing of a backup");
+        return Err(Failure::Failed(why));
+    }
     let place = room.as_ref().map_or_else(TempDir::new, TempDir::new_in);
     let place = place.map_err(|error| Failure::failed(format!("CANNOT_WRITE: {error}")))?;
     let restored = place.path().join("restored");

@@ -663,6 +663,8 @@ fn a_drill_restores_an_archive_and_holds_it_against_the_venue() {
     assert_eq!(fs::metadata(&figures).unwrap().permissions().mode() & 0o777, 0o644);
     let (code, answer) = ask(&["drill", &path("archive")]);
     assert_eq!((code, &answer["behind"]), (0, &Value::Null), "{answer}");
+    let (code, answer) = ask(&["drill", &path("venue")]);
+    assert_eq!((code, &answer["code"]), (1, &"NO_ARCHIVE".into()), "{answer}");
     // A venue that went another way, and one that has less than its archive.
     for (name, last) in [("other", 7), ("shorter", 4)] {
         let (made, _) = ask(&["import", &path("venue"), &path(name), "--to", "4"]);

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::Args;
 
 use super::Failure;
-use super::output::say;
+use super::output;
 use engine::shelf::Shelf;
 use journal::archive::ArchiveError;
 use journal::reader::JournalReader;
@@ -24,7 +24,12 @@ Example:
 pub(super) struct S3Args {
     /// An archive in a bucket as well, <s3://BUCKET>[/PREFIX]; keys by `AWS_ACCESS_KEY_ID` and
     /// `AWS_SECRET_ACCESS_KEY`, or the file of `AWS_SHARED_CREDENTIALS_FILE`
-    #[arg(long = "archive-s3", value_name = "URL", env = "OPENOUTCRY_ARCHIVE_S3")]
+    #[arg(
+        long = "archive-s3",
+        value_name = "URL",
+        env = "OPENOUTCRY_ARCHIVE_S3",
+        value_parser = bucket_url
+    )]
     url: Option<String>,
     /// Base URL of a store that is not AWS
     #[arg(long = "s3-endpoint", value_name = "URL", env = "OPENOUTCRY_S3_ENDPOINT")]
@@ -33,12 +38,7 @@ pub(super) struct S3Args {
     #[arg(long = "s3-region", value_name = "NAME", env = "OPENOUTCRY_S3_REGION")]
     region: Option<String>,
     /// A file of root certificates in PEM, which the store is believed from instead of the system's
-    #[arg(
-        long = "s3-cacert",
-        value_name = "FILE",
-        env = "OPENOUTCRY_S3_CACERT",
-        value_hint = ValueHint::FilePath
-    )]
+    #[arg(long = "s3-cacert", value_name = "FILE", env = "OPENOUTCRY_S3_CACERT")]
     cacert: Option<PathBuf>,
     /// Days for which the store refuses to delete what was written; needs object lock
     #[arg(long = "s3-retain-days", value_name = "DAYS", env = "OPENOUTCRY_S3_RETAIN_DAYS")]
@@ -49,6 +49,16 @@ impl S3Args {
     fn place(&self) -> Option<Place> {
         let S3Args { endpoint, region, cacert, retain_days, .. } = self.clone();
         Some(Place { url: self.url.clone()?, endpoint, region, cacert, retain_days })
+    }
+
+    /// Its URL and the last record in it, if there is to be one.
+    ///
+    /// # Errors
+    /// The settings are at fault, it is of another journal, or the store does not answer.
+    pub(super) fn ends(&self, journal: JournalReader) -> Option<Result<String, ArchiveError>> {
+        let place = self.place()?;
+        let ends = BucketArchive::ends(&place, journal);
+        Some(ends.map(|last| format!("{}: ends with record {}", place.url, last.get())))
     }
 
     /// Opens the archive, if there is to be one.
@@ -62,6 +72,11 @@ impl S3Args {
         tracing::info!(archive = place.url, sequence = archived, "archive opened");
         Ok(Some(Box::new(archive)))
     }
+}
+
+fn bucket_url(text: &str) -> Result<String, String> {
+    let bucket = text.strip_prefix("s3://").filter(|rest| !rest.is_empty());
+    bucket.map(|_| text.to_owned()).ok_or_else(|| "must be like s3://BUCKET/PREFIX".to_owned())
 }
 
 /// What is copied where.
@@ -83,8 +98,12 @@ pub(crate) fn fetch(args: &FetchArgs) -> Result<(), Failure> {
     let place = args.s3.place();
     let place = place.ok_or_else(|| Failure::Usage("--archive-s3 names the bucket".to_owned()))?;
     let (copied, all) = s3::fetch(&place, &args.folder).map_err(|error| failed(&error))?;
-    say(&format!("{copied} copied, {all} in the archive"));
-    Ok(())
+    if all == 0 {
+        let why = format!("archive: nothing is at {}: are bucket and prefix right?", place.url);
+        return Err(Failure::Failed(why));
+    }
+    output::print(&format!("{copied} copied, {all} in the archive\n"))
+        .map_err(|error| Failure::Failed(format!("stdout: {error}")))
 }
 
 fn failed(error: &ArchiveError) -> Failure {

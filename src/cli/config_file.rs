@@ -11,6 +11,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use toml::{Table, Value};
 
 use super::Failure;
+use super::data_folder::of_another;
 use super::environment::nearest;
 use super::settings::ServeArgs;
 
@@ -117,7 +118,14 @@ impl ConfigFile {
             Err(error) if is_absent(&error) && given.config.is_none() => {
                 return Ok(ConfigFile::default());
             }
-            Err(error) => return Err(Failure::Usage(format!("{}: {error}", path.display()))),
+            Err(error) => {
+                let said = format!("{}: {error}", path.display());
+                let denied = error.kind() == ErrorKind::PermissionDenied;
+                return Err(match of_another(path.parent().unwrap_or(path)).filter(|_| denied) {
+                    Some(whose) => Failure::Failed(format!("{said}; {whose}")),
+                    None => Failure::Usage(said),
+                });
+            }
         };
         let file = ConfigFile::parse(path, &text)
             .map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?;
@@ -140,6 +148,9 @@ impl ConfigFile {
         let mut values = BTreeMap::new();
         for (key, value) in table {
             let Some((_, arg)) = keys(&all).find(|(known, _)| *known == key) else {
+                if value.is_table() {
+                    return Err(format!("[{key}]: there are no sections, only keys at the top"));
+                }
                 let hint = nearest(&key, keys(&all).map(|(key, _)| key));
                 return Err(format!("{key} is no setting{hint}"));
             };

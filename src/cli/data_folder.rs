@@ -20,14 +20,26 @@ pub(crate) fn may_begin(args: &ServeArgs) -> Result<bool, Failure> {
     LogStore::there(data).map(|()| false).map_err(|error| refused(data, &error))
 }
 
+/// Whose a folder is, if it is another user's: files that one of them makes the other cannot read.
+pub(crate) fn of_another(folder: &Path) -> Option<String> {
+    let (owner, own) = os::another_owner(folder)?;
+    let name = folder.display();
+    Some(format!(
+        "{name} belongs to the user with the number {owner}, and this is run by {own}: run it as \
+         that user, as by `sudo -u '#{owner}' ...`"
+    ))
+}
+
 /// The failure to open a data directory.
 pub(crate) fn refused(data: &Path, error: &OpenError) -> Failure {
     let hint = match error {
         OpenError::Missing(_) => {
             "; is the path right, and its disk mounted? A new venue begins there only by \
              `openoutcry init`, or with --init (OPENOUTCRY_INIT=true)"
+                .to_owned()
         }
-        _ => "",
+        _ if error.is_damage() => String::new(),
+        _ => of_another(data).map_or_else(String::new, |whose| format!("; {whose}")),
     };
     let message = format!("{}: {error}{hint}", data.display());
     if error.is_damage() { Failure::Journal(message) } else { Failure::Failed(message) }

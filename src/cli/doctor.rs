@@ -18,6 +18,8 @@ use super::serve::{descriptors_wanted, threads_wanted};
 use super::settings::ServeArgs;
 use super::{Failure, data_folder, entrances, output};
 use engine::clock;
+#[cfg(feature = "s3")]
+use journal::archive::ArchiveError;
 use journal::directory::read_only;
 use rlimit::Resource;
 
@@ -51,7 +53,7 @@ pub(crate) fn run(whole: Command, given: &ServeArgs) -> Result<(), Failure> {
         found.push((what, disk(folder)));
         found.push((what, modes(folder)));
     }
-    found.push(("archive", archive(args)));
+    found.extend(archives(args).map(|found| ("archive", found)));
     found.push(("files", descriptors()));
     found.push(("threads", threads()));
     found.push(("port", port(args.listen)));
@@ -124,7 +126,10 @@ fn disk(folder: &Path) -> Found {
 fn modes(folder: &Path) -> Found {
     let name = folder.display();
     match os::exposed(folder).as_deref() {
-        Ok([]) => Good(format!("{name}: its owner's alone")),
+        Ok([]) => match data_folder::of_another(folder) {
+            Some(whose) => Poor(whose),
+            None => Good(format!("{name}: its owner's alone")),
+        },
         Ok([first, ..]) => {
             let first = first.display();
             Bad(format!("{first}: others can read or change it: chmod -R go-rwx {name}"))
@@ -133,10 +138,31 @@ fn modes(folder: &Path) -> Found {
     }
 }
 
-fn archive(args: &ServeArgs) -> Found {
-    let Some(folder) = &args.archive else {
-        return Poor("none: name a folder on another disk by --archive".to_owned());
-    };
+/// The folder, and the bucket.
+fn archives(args: &ServeArgs) -> impl Iterator<Item = Found> {
+    let folder = args.archive.as_deref().map(|folder| archive(args, folder));
+    #[cfg(feature = "s3")]
+    let bucket = bucket(args);
+    #[cfg(not(feature = "s3"))]
+    let bucket = None;
+    let none = || Poor("none: name a folder on another disk by --archive, or a bucket".to_owned());
+    let none = (folder.is_none() && bucket.is_none()).then(none);
+    [folder, bucket, none].into_iter().flatten()
+}
+
+/// The bucket, if the journal can be held against it.
+#[cfg(feature = "s3")]
+fn bucket(args: &ServeArgs) -> Option<Found> {
+    let (journal, _) = read_only(args.folder()).ok()?;
+    Some(match args.s3.ends(journal)? {
+        Ok(says) => Good(says),
+        // A venue starts without it, and catches up.
+        Err(error @ ArchiveError::Io { .. }) => Poor(error.to_string()),
+        Err(error) => Bad(error.to_string()),
+    })
+}
+
+fn archive(args: &ServeArgs, folder: &Path) -> Found {
     if let Err(Failure::Usage(why) | Failure::Failed(why) | Failure::Journal(why)) =
         outside(args.folder(), folder)
     {

@@ -16,6 +16,9 @@ const PREFIX: &str = "OPENOUTCRY_";
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 /// The modules that log; all lines are from one of them.
 const OURS: &str = "openoutcry";
+/// The modules right in it, by their present names and two former ones.
+const MODULES: [&str; 9] =
+    ["cli", "engine", "http", "journal", "views", "exchange", "flow", "api", "projection"];
 
 /// Refuses variables that look like ours and are not.
 ///
@@ -32,10 +35,11 @@ pub(crate) fn check(whole: &Command, names: impl Iterator<Item = OsString>) -> R
     )))
 }
 
-/// The hint to the name that a misspelt one was probably meant to be; nothing without names.
+/// The hint to the name that a misspelt one was probably meant to be; nothing if none is near.
 pub(crate) fn nearest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> String {
     let near = known.map(|name| (strsim::damerau_levenshtein(name, unknown), name));
-    near.min().map_or_else(String::new, |(_, name)| format!("; did you mean {name}?"))
+    let near = near.min().filter(|(steps, _)| steps.saturating_mul(2) <= unknown.len());
+    near.map_or_else(String::new, |(_, name)| format!("; did you mean {name}?"))
 }
 
 /// The variables of all commands, so that one environment serves them all.
@@ -57,6 +61,11 @@ pub(crate) fn check_filter(text: &str) -> Result<(), String> {
         let bare_module = target.is_none() && is_ours(part);
         if target.is_some_and(|target| !is_ours(target)) {
             return Err(format!("`{part}`: the modules are {OURS} and those in it, {OURS}::http"));
+        }
+        let module = target.unwrap_or(part).split("::").nth(1);
+        if let Some(module) = module.filter(|module| !MODULES.contains(module)) {
+            let hint = nearest(module, MODULES.into_iter());
+            return Err(format!("`{part}`: {OURS} has no module {module}{hint}"));
         }
         if !bare_module && (level.is_empty() || LevelFilter::from_str(level).is_err()) {
             let hint = nearest(level, LEVELS.into_iter());

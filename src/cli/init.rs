@@ -12,7 +12,7 @@ use super::bootstrap::{bootstrap, invite};
 use super::config_file;
 use super::serve::{announce_key, open, stop};
 use super::settings::ServeArgs;
-use super::{Failure, logging, operator_key, output, venue_clock};
+use super::{Failure, data_folder, logging, operator_key, output, venue_clock};
 use engine::meter::Meter;
 use journal::directory::LogStore;
 
@@ -47,6 +47,10 @@ pub(crate) fn run(InitArgs { data, config }: &InitArgs) -> Result<(), Failure> {
     if LogStore::there(data).is_ok() {
         let why = "holds a venue already; `openoutcry serve` starts it";
         return Err(Failure::Failed(format!("{}: {why}", data.display())));
+    }
+    // The service could not read what root makes in its directory.
+    if let Some(whose) = data_folder::of_another(data) {
+        return Err(Failure::Failed(whose));
     }
     let args = settings(data)?;
     let key = operator_key::wanted(args.operator_key_file.as_deref())?;

@@ -107,9 +107,9 @@ pub(crate) fn run() -> ExitCode {
         Verb::Serve(args) => known().and_then(|()| serve::run(Cli::command(), &args)),
         Verb::Config(verb) => known().and_then(|()| config::run(&verb, Cli::command())),
         Verb::Doctor(args) => known().and_then(|()| doctor::run(Cli::command(), &args)),
-        Verb::Admin(args) => admin::run(&args),
+        Verb::Admin(args) => known().and_then(|()| admin::run(&args)),
         #[cfg(feature = "s3")]
-        Verb::FetchArchive(args) => archive_s3::fetch(&args),
+        Verb::FetchArchive(args) => known().and_then(|()| archive_s3::fetch(&args)),
         Verb::Completions(args) => completions::run(&args, Cli::command()),
     };
     let code = match outcome {

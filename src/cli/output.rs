@@ -149,6 +149,12 @@ pub(crate) fn is_read() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Whether what is printed may have colours: a person reads it, who has not asked for none.
+pub(crate) fn has_colours() -> bool {
+    let asked = |name: &str| std::env::var_os(name).unwrap_or_default();
+    is_read() && asked("NO_COLOR").is_empty() && asked("TERM") != "dumb"
+}
+
 /// Whether people see the log.
 pub(crate) fn log_is_on_a_terminal() -> bool {
     io::stderr().is_terminal()

@@ -79,6 +79,12 @@ pub(crate) fn run(whole: clap::Command, given: &ServeArgs) -> Result<(), Failure
         .build()
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
     let tls = entrances::tls(args)?;
+    if tls.is_none() && !args.listen.ip().is_loopback() && !args.site.trusts_a_proxy() {
+        tracing::warn!(
+            "others can read the keys that travel here: name --tls-cert and --tls-key, or the \
+             proxy with TLS by --trusted-proxy"
+        );
+    }
     let apart = args.admin_listen.is_some();
     #[cfg(feature = "otel")]
     let spans = args.otlp.start()?;
@@ -188,9 +194,12 @@ fn archives(args: &ServeArgs, journal: &JournalReader) -> Result<Vec<Box<dyn She
     Ok(archives)
 }
 
-/// Warns of files made by other hands, or by a version that heeded the caller's mask.
+/// Warns of a folder of another user's, and of files that others can read.
 fn warn_of_exposed(folder: &Path) {
     let name = folder.display();
+    if let Some(whose) = data_folder::of_another(folder) {
+        tracing::warn!("{whose}, who could not read what is written now");
+    }
     match os::exposed(folder) {
         Ok(exposed) => {
             if let Some(first) = exposed.first() {
@@ -380,7 +389,13 @@ fn start_serving(
     if args.demo {
         say(&banner::banner(&engine.read(), &urls.public));
     } else {
-        say(&format!("next: {}", next(&engine.read(), &urls.operators)));
+        if let Some(url) = args.site.public_url() {
+            say(&format!("open: {url}"));
+        }
+        // A certificate is of a name, and not of an address.
+        let named = args.site.public_url().filter(|_| args.tls_cert.is_some());
+        let named = named.filter(|_| args.admin_listen.is_none());
+        say(&format!("next: {}", next(&engine.read(), named.unwrap_or(&urls.operators))));
     }
     Ok(())
 }

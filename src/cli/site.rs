@@ -155,13 +155,16 @@ fn network(text: &str) -> Result<IpNet, String> {
     alone.or_else(|_| text.parse()).map_err(|_| "must be an address or a network".to_owned())
 }
 
+/// What a setting of money must be.
+const AMOUNT: &str = "must be an amount such as 100.00";
+
 /// An amount, or nothing.
 pub(super) fn limit(text: &str) -> Result<Money, String> {
-    Money::parse_limit(text).map_err(|error| error.to_string())
+    Money::parse_limit(text).map_err(|_| AMOUNT.to_owned())
 }
 
 fn faucet(text: &str) -> Result<Money, String> {
-    Money::parse(text).map_err(|error| error.to_string())
+    Money::parse(text).map_err(|_| AMOUNT.to_owned())
 }
 
 /// Scheme, host and perhaps port, and nothing else.

@@ -218,7 +218,7 @@ pub enum ClientError {
         error: std::io::Error,
     },
     /// The connection was lost, or the answer was not HTTP.
-    #[error("connection lost: {0}")]
+    #[error("connection lost: {0}{hint}", hint = hint_of_http(.0))]
     Http(#[from] hyper::Error),
     /// The request could not be formed.
     #[error("cannot form the request: {0}")]
@@ -409,6 +409,11 @@ impl Target {
         };
         ClientError::Connect { address, error }
     }
+}
+
+/// A server with TLS answers plain HTTP with bytes of its own.
+fn hint_of_http(error: &hyper::Error) -> &'static str {
+    if error.is_parse() { "; does it speak TLS, and its URL begin with https://?" } else { "" }
 }
 
 async fn socket(target: &Target) -> Result<TcpStream, ClientError> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -67,6 +67,21 @@ impl Trust {
         stream: TcpStream,
     ) -> io::Result<TlsStream<TcpStream>> {
         let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-        self.0.connect(name, stream).await
+        self.0.connect(name, stream).await.map_err(with_hint)
     }
+}
+
+/// What most often mends it, for those who do not know the library's words.
+fn with_hint(error: io::Error) -> io::Error {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+    let hint = match cause {
+        Some(rustls::Error::InvalidMessage(_)) => {
+            "does it speak TLS, or begins its URL with http:?"
+        }
+        Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+            "nobody who is believed vouches for it: name a file with its root"
+        }
+        _ => return error,
+    };
+    io::Error::other(format!("{error}; {hint}"))
 }

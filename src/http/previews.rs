@@ -22,9 +22,11 @@ use views::ReadModel;
 pub async fn of_market(call: &Call, market: MarketNo, command: Command) -> Result<Reply, Problem> {
     admitted(call, command.clone()).await?;
     let now = call.engine.now();
-    let (_, (from, window)) = call.look(|view| {
+    let ends = matches!(command, Command::ResolveMarket { .. } | Command::VoidMarket { .. });
+    let (_, (from, window, only_proposed)) = call.look(|view| {
         let row = view.catalogue.market(market).ok_or_else(Problem::lacking_row)?;
-        Ok((row.status, row.draft.dispute_window_seconds))
+        let only_proposed = ends && view.proposals.above().is_some();
+        Ok((row.status, row.draft.dispute_window_seconds, only_proposed))
     })?;
     let (to, price) = match command {
         Command::ResolveMarket { winner, .. } if window > 0 => {
@@ -41,7 +43,7 @@ pub async fn of_market(call: &Call, market: MarketNo, command: Command) -> Resul
         _ => now,
     });
     let (sequence, counted) = impact::in_market(call, market, price).await?;
-    Reply::ok(sequence, &ActPreviewJson::of(Preview { from, to, pays_at, counted }))
+    Reply::ok(sequence, &ActPreviewJson::of(Preview { only_proposed, from, to, pays_at, counted }))
 }
 
 /// Whether the command would be done now.

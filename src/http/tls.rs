@@ -41,12 +41,33 @@ pub enum TlsError {
     /// A file cannot be read.
     #[error("TLS_FILE: {0}: {1}")]
     File(String, pem::Error),
-    /// The file has no certificate.
-    #[error("TLS_FILE: {0}: there is no certificate in it")]
-    Empty(String),
+    /// The file has no certificate, or no key.
+    #[error("TLS_FILE: {0}: there is no {1} in it")]
+    Empty(String, &'static str),
     /// Certificate and key do not belong together, or are of a kind that is not known.
-    #[error("TLS_PAIR: {0}")]
-    Pair(#[from] rustls::Error),
+    #[error("TLS_PAIR: {chain} and {key}: {why}")]
+    Pair {
+        /// The file of the certificate.
+        chain: String,
+        /// The file of the key.
+        key: String,
+        /// What is wrong with them.
+        why: String,
+    },
+    /// The library refuses what the server asks of it.
+    #[error("TLS_FAILED: {0}")]
+    Failed(#[from] rustls::Error),
+}
+
+impl TlsError {
+    fn of_pair(chain: &Path, key: &Path, error: &rustls::Error) -> TlsError {
+        let why = match error {
+            rustls::Error::InconsistentKeys(_) => "the key is not that of the certificate".into(),
+            other => other.to_string(),
+        };
+        let [chain, key] = [chain, key].map(|path| path.display().to_string());
+        TlsError::Pair { chain, key, why }
+    }
 }
 
 /// The certificate chain and key in use.
@@ -117,15 +138,19 @@ impl InUse {
         let certificates: Result<Vec<_>, _> = certificates.collect();
         let certificates = certificates.map_err(failed(chain))?;
         if certificates.is_empty() {
-            return Err(TlsError::Empty(chain.display().to_string()));
+            return Err(TlsError::Empty(chain.display().to_string(), "certificate"));
         }
-        let key = PrivateKeyDer::from_pem_file(key).map_err(failed(key))?;
+        let found = PrivateKeyDer::from_pem_file(key).map_err(|error| match error {
+            pem::Error::NoItemsFound => TlsError::Empty(key.display().to_string(), "key"),
+            other => failed(key)(other),
+        })?;
         // Its suites are those of TLS 1.3, and of 1.2 those with forward secrecy and AEAD.
         let provider = Arc::new(rustls_graviola::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
-            .with_single_cert(certificates.clone(), key)?;
+            .with_single_cert(certificates.clone(), found)
+            .map_err(|error| TlsError::of_pair(chain, key, &error))?;
         config.alpn_protocols = vec![HTTP_2.to_vec(), b"http/1.1".to_vec()];
         // Sessions go on by tickets, which cost the server no memory.
         config.ticketer = rustls_graviola::Ticketer::new()?;

@@ -3,7 +3,7 @@
 
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::Builder;
@@ -80,6 +80,13 @@ fn gather_exposed(
         }
     }
     Ok(())
+}
+
+/// Whose a file or folder is and who this process is, by the system's numbers, if they differ.
+pub fn another_owner(path: &Path) -> Option<(u32, u32)> {
+    let owner = fs::metadata(path).ok()?.uid();
+    let own = rustix::process::geteuid().as_raw();
+    (owner != own).then_some((owner, own))
 }
 
 /// Checks that the system gives so many more threads at once. Where it does not, libraries would

@@ -62,14 +62,26 @@ impl BucketArchive {
     /// # Errors
     /// The settings are at fault, or the archive is of another journal.
     pub fn open(place: &Place, journal: JournalReader) -> Result<BucketArchive, ArchiveError> {
-        let store = Store::at(place).map_err(|error| failed(&place.url, error))?;
-        let (url, head, known) = (place.url.clone(), Head::START, None);
-        let listed = Instant::now();
-        let mut archive = BucketArchive { url, store, journal, head, known, listed };
+        let mut archive = BucketArchive::at(place, journal)?;
         match archive.look() {
             Ok(()) | Err(ArchiveError::Io { .. }) => Ok(archive),
             Err(error) => Err(error),
         }
+    }
+
+    /// Where it ends now.
+    ///
+    /// # Errors
+    /// Those of [`BucketArchive::open`], and that the store does not answer.
+    pub fn ends(place: &Place, journal: JournalReader) -> Result<Sequence, ArchiveError> {
+        let mut archive = BucketArchive::at(place, journal)?;
+        archive.look().map(|()| archive.head.sequence)
+    }
+
+    fn at(place: &Place, journal: JournalReader) -> Result<BucketArchive, ArchiveError> {
+        let store = Store::at(place).map_err(|error| failed(&place.url, error))?;
+        let (url, head, known) = (place.url.clone(), Head::START, None);
+        Ok(BucketArchive { url, store, journal, head, known, listed: Instant::now() })
     }
 
     /// Finds out where it ends.

@@ -26,6 +26,11 @@ fn a_resolution_is_done_when_another_operator_confirms_it() {
     let (venue, second) = venue();
     let market = venue.market();
     let resolve = json!({"winningOutcomeId": "yes", "reason": "it rained"});
+    let dry = |act: &str, body: &Value| venue.act(&market, &format!("{act}?dryRun=true"), body);
+    let seen = dry("resolve", &resolve).json;
+    assert_eq!((&seen["onlyProposed"], &seen["statusTo"]), (&json!(true), &json!("SETTLED")));
+    assert_eq!(dry("void", &json!({})).json["onlyProposed"], true);
+    assert_eq!(dry("suspend", &json!({})).json["onlyProposed"], false);
     let proposed = venue.act(&market, "resolve", &resolve);
     assert_eq!(proposed.status, 202, "{proposed:?}");
     let json = &proposed.json;

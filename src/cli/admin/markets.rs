@@ -21,7 +21,8 @@ const MARKET: [(&str, &str); 10] = [
     ("winner", "winningOutcomeId"),
     ("settled at", "settlementPrice"),
 ];
-const PREVIEW: [(&str, &str); 8] = [
+/// What an act would do to a market.
+pub(crate) const PREVIEW: [(&str, &str); 8] = [
     ("status now", "statusFrom"),
     ("status then", "statusTo"),
     ("paid at", "paysAt"),
@@ -140,7 +141,7 @@ pub(crate) enum MarketsVerb {
         #[command(flatten)]
         market: MarketArgs,
         /// What came true
-        #[arg(value_enum)]
+        #[arg(value_enum, ignore_case = true)]
         winner: Winner,
         /// What shows it.
         #[command(flatten)]

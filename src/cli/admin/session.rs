@@ -238,11 +238,21 @@ impl Session {
         if !self.asks()? {
             return Ok(());
         }
+        let seen = self.preview(path, body).await?;
+        let proposed = seen.get("onlyProposed").and_then(Value::as_bool) == Some(true);
+        let when = if proposed { " once another operator confirms it" } else { "" };
+        Self::agree(when, &table::thing(&seen, shown))
+    }
+
+    /// What a POST would do.
+    ///
+    /// # Errors
+    /// It would be refused.
+    pub(crate) async fn preview(&mut self, path: &str, body: &Value) -> Result<Value, AdminError> {
         let key = random_key()?;
         let dry_run = format!("{path}?dryRun=true");
         let sent = self.ask(Method::POST, &dry_run, Some(body), Some(&key)).await?;
-        let seen = self.answer(&sent.reply)?;
-        Self::agree(&seen.json, shown)
+        Ok(self.answer(&sent.reply)?.json)
     }
 
     /// Whether to ask before what cannot be undone.
@@ -265,9 +275,8 @@ impl Session {
     ///
     /// # Errors
     /// The answer is no.
-    pub(crate) fn agree(seen: &Value, shown: &[(&str, &str)]) -> Result<(), AdminError> {
-        let seen = table::thing(seen, shown);
-        output::note(&format!("This would happen:\n{seen}Do it? [y/N]"));
+    pub(crate) fn agree(when: &str, seen: &str) -> Result<(), AdminError> {
+        output::note(&format!("This would happen{when}:\n{seen}Do it? [y/N]"));
         let mut answer = String::new();
         let read = std::io::stdin().lock().read_line(&mut answer);
         read.map_err(|error| AdminError::Local(format!("stdin: {error}")))?;
@@ -396,9 +405,11 @@ impl Session {
         }
         if proposals::is_proposal(&answer.json) {
             output::note("proposed: another operator is to confirm it");
-            return Self::print(&table::thing(&answer.json, &proposals::PROPOSAL));
+            let mut proposal = answer.json.clone();
+            proposal["reason"] = self.reason.as_deref().into();
+            return Self::print_table(&table::thing(&proposal, &proposals::PROPOSAL));
         }
-        Self::print(&text(&answer.json))
+        Self::print_table(&text(&answer.json))
     }
 
     /// Prints an object of our own: as JSON, or these members of it.
@@ -410,7 +421,15 @@ impl Session {
             return Self::print(&json.to_string());
         }
         let members: Vec<(&str, &str)> = members.iter().map(|member| (*member, *member)).collect();
-        Self::print(&table::thing(json, &members))
+        Self::print_table(&table::thing(json, &members))
+    }
+
+    /// Prints a table, in colours on a terminal.
+    ///
+    /// # Errors
+    /// Stdout does not take it.
+    pub(crate) fn print_table(text: &str) -> Result<(), AdminError> {
+        if output::has_colours() { Self::print(&table::coloured(text)) } else { Self::print(text) }
     }
 
     /// Prints and flushes, adding a newline if the text does not end with one.

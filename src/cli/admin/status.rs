@@ -6,7 +6,7 @@ use super::figures::Figures;
 use super::session::{AdminError, Session};
 
 /// What is shown, in this order.
-const SHOWN: [&str; 10] = [
+const SHOWN: [&str; 11] = [
     "url",
     "state",
     "detail",
@@ -17,6 +17,7 @@ const SHOWN: [&str; 10] = [
     "markets",
     "openOrders",
     "archiveBehindRecords",
+    "archiveS3BehindRecords",
 ];
 
 /// How ready the venue is, by `/readyz`.
@@ -86,6 +87,7 @@ pub(crate) async fn run(session: &mut Session, url: &str) -> Result<(), AdminErr
             ("markets", "markets"),
             ("openOrders", "open_orders"),
             ("archiveBehindRecords", "archive_behind_records"),
+            ("archiveS3BehindRecords", "archive_s3_behind_records"),
         ] {
             shown[member] = json!(figures.sum(name, ""));
         }

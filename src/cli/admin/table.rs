@@ -73,6 +73,33 @@ pub(crate) fn thing(json: &Value, members: &[(&str, &str)]) -> String {
     parts(&lines)
 }
 
+/// Cells that say how something is, and the codes of their colours: green, yellow, red.
+const COLOURS: [(&str, &[&str]); 3] = [
+    ("32", &["ACTIVE", "OPEN", "ready", "normal", "confirmed"]),
+    ("33", &["SUSPENDED", "CLOSED", "DISPUTED", "STARTING", "cancel-only", "requested"]),
+    ("31", &["VOIDED", "HALTED", "read-only", "refused", "rejected"]),
+];
+
+/// A table with colours: headings are bold, and what has a state shows it.
+pub(crate) fn coloured(text: &str) -> String {
+    let lines = text.lines().enumerate().map(|(number, line)| {
+        if number == 0 && !line.contains(char::is_lowercase) {
+            return format!("\x1b[1m{line}\x1b[0m\n");
+        }
+        let cells = line.split(GAP).map(|cell| {
+            let word = cell.trim_start();
+            let found = COLOURS.iter().find(|(_, words)| words.contains(&word));
+            let lead = cell.strip_suffix(word).unwrap_or_default();
+            found.map_or_else(
+                || cell.to_owned(),
+                |(code, _)| format!("{lead}\x1b[{code}m{word}\x1b[0m"),
+            )
+        });
+        cells.collect::<Vec<_>>().join(GAP) + "\n"
+    });
+    lines.collect()
+}
+
 #[cfg(test)]
 #[path = "../../../tests/unit/cli/admin/table.rs"]
 mod tests;

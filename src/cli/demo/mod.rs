@@ -62,6 +62,11 @@ pub(crate) fn loopback_only(address: SocketAddr) -> Result<(), NotLoopback> {
 /// A demo in memory, for the tests of this module.
 #[cfg(test)]
 fn venue() -> engine::Engine {
+    venue_by(engine::start::Options::default())
+}
+
+#[cfg(test)]
+fn venue_by(options: engine::start::Options) -> engine::Engine {
     use std::sync::LazyLock;
 
     use exchange::units::{Sequence, TimeMs};
@@ -79,7 +84,7 @@ fn venue() -> engine::Engine {
     for block in PAST.iter() {
         journal.append(block.clone()).unwrap();
     }
-    engine::start::start(journal, engine::start::Options::default()).unwrap().engine()
+    engine::start::start(journal, options).unwrap().engine()
 }
 
 #[cfg(test)]

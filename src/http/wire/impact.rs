@@ -25,6 +25,9 @@ answers! {
     ActPreviewJson = "ActPreview" (seen: Preview) {
         /// Nothing was recorded.
         dry_run: bool = true;
+        /// Whether it would only be proposed: the rest is what comes of it if another operator
+        /// confirms it.
+        only_proposed: bool = seen.only_proposed;
         /// The market's status, and what it would be.
         status_from: Text<MarketStatus> = Text(seen.from);
         status_to: Text<MarketStatus> = Text(seen.to);
@@ -73,6 +76,8 @@ pub struct InMarket {
 /// What an act would do to a market.
 #[derive(Debug, Clone, Copy)]
 pub struct Preview {
+    /// Whether it takes two persons.
+    pub only_proposed: bool,
     /// Status now.
     pub from: MarketStatus,
     /// Status then.

@@ -15,7 +15,8 @@ fn a_key_is_a_flags_name_and_a_misspelt_one_names_the_nearest() {
     for (bad, says) in [
         ("archve = \"/backup\"", "archve is no setting; did you mean archive?"),
         ("rate_reads = 5", "did you mean rate-reads?"),
-        ("[server]\nlisten = \"127.0.0.1:1\"", "server is no setting"),
+        ("[server]\nlisten = \"127.0.0.1:1\"", "[server]: there are no sections"),
+        ("server = \"127.0.0.1:1\"", "server is no setting"),
         ("init = true", "init is no setting"),
         ("accept-clock = true", "accept-clock is no setting"),
         ("demo = true", "demo is no setting"),
@@ -34,8 +35,10 @@ fn a_key_is_a_flags_name_and_a_misspelt_one_names_the_nearest() {
 
 #[test]
 fn a_relative_path_begins_at_the_file() {
-    let values = parsed("archive = \"../backup\"\ndata = \"/var/lib/x\"").unwrap();
+    let paths = "archive = \"../backup\"\ns3-cacert = \"ca.pem\"\ndata = \"/var/lib/x\"";
+    let values = parsed(paths).unwrap();
     assert_eq!(values["archive"], "/etc/openoutcry/../backup");
+    assert_eq!(values["s3-cacert"], "/etc/openoutcry/ca.pem");
     assert_eq!(values["data"], "/var/lib/x");
 }
 

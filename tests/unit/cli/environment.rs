@@ -54,6 +54,8 @@ fn a_filter_that_would_log_nothing_is_refused() {
         "openoutry::api=debug",
         "openoutcry:api=debug",
         "openoutcry::=debug",
+        "openoutcry::htpp=debug",
+        "openoutcry::htpp",
         "=info",
         "info;",
         "openoutcry=",

@@ -22,7 +22,7 @@ const STEPS: [(&str, &str); 3] = [
     ("apply", "apply_seconds"),
 ];
 /// Levels: what is shown, and the figure.
-const LEVELS: [(&str, &str); 12] = [
+const LEVELS: [(&str, &str); 13] = [
     ("headSequence", "journal_head_sequence"),
     ("openOrders", "open_orders"),
     ("users", "users"),
@@ -35,6 +35,7 @@ const LEVELS: [(&str, &str); 12] = [
     ("snapshotSequence", "snapshot_sequence"),
     ("archiveSequence", "archive_sequence"),
     ("archiveBehindRecords", "archive_behind_records"),
+    ("archiveS3BehindRecords", "archive_s3_behind_records"),
 ];
 
 /// How often, and how many times.

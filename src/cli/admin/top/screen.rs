@@ -25,7 +25,7 @@ const SPREADS: [(&str, &str); 6] = [
     ("apply", "steps.apply"),
 ];
 /// What is shown of the venue: words, and members.
-const VENUE: [(&str, &str); 12] = [
+const VENUE: [(&str, &str); 13] = [
     ("records", "headSequence"),
     ("records/s", "recordsPerSecond"),
     ("refused/s", "refusedPerSecond"),
@@ -38,6 +38,7 @@ const VENUE: [(&str, &str); 12] = [
     ("memory", "memoryBytes"),
     ("disk free", "diskFreeBytes"),
     ("archive behind", "archiveBehindRecords"),
+    ("bucket behind", "archiveS3BehindRecords"),
 ];
 /// The columns of the books.
 const BOOKS: [&str; 7] =
@@ -166,7 +167,7 @@ fn venue(frame: &mut Frame<'_>, area: Rect, told: &Value) {
         let count = value.parse::<u64>().ok();
         let shown = if member.ends_with("Bytes") { count.map(bytes) } else { None };
         let row = Row::new([name.to_owned(), shown.unwrap_or(value)]);
-        let late = member == "archiveBehindRecords" && count.is_some_and(|n| n > BEHIND_MUCH);
+        let late = member.ends_with("BehindRecords") && count.is_some_and(|n| n > BEHIND_MUCH);
         if late { row.red() } else { row }
     });
     let table = Table::new(rows, [Constraint::Fill(1); 2]);

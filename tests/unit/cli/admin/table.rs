@@ -29,3 +29,14 @@ fn a_terminal_is_shown_nothing_to_act_on() {
     assert_eq!(cell(&json!({"a": 0.5}), "a"), "0.5");
     assert_eq!(cell(&json!({"a": 1}), "a.b"), "-");
 }
+
+#[test]
+fn a_state_has_its_colour_and_what_is_called_like_one_has_none() {
+    let text = "ID  STATUS  QUESTION\na   ACTIVE  Is it ACTIVE?\nb   VOIDED  x\n";
+    assert_eq!(
+        coloured(text),
+        "\x1b[1mID  STATUS  QUESTION\x1b[0m\na   \x1b[32mACTIVE\x1b[0m  Is it ACTIVE?\n\
+         b   \x1b[31mVOIDED\x1b[0m  x\n"
+    );
+    assert_eq!(coloured("state     ready\n"), "state     \x1b[32mready\x1b[0m\n");
+}

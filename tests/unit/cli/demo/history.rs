@@ -1,9 +1,12 @@
 //! Unit tests of `src/cli/demo/history.rs`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::*;
-use crate::cli::demo::{people::Person, stage, venue};
+use crate::cli::demo::{people::Person, stage, venue_by};
+use engine::clock::{Clock, Timepiece};
+use engine::start::Options;
 use exchange::command::Direction;
 use exchange::effect::Effect;
 use exchange::market::MarketStatus;
@@ -13,6 +16,20 @@ use journal::replay::{Replayer, replay};
 use views::tape::Interval;
 
 const NOW: i64 = 1_795_000_000_000;
+
+/// A clock at the end of the past: by another one markets would close meanwhile.
+#[derive(Debug)]
+struct Stopped;
+
+impl Timepiece for Stopped {
+    fn calendar(&self) -> (TimeMs, bool) {
+        (TimeMs::new(NOW).unwrap(), true)
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+}
 
 fn written(now: i64) -> MemoryJournal {
     let mut journal = MemoryJournal::new();
@@ -85,7 +102,8 @@ fn a_journal_of_another_kind_is_left_alone() {
 
 #[test]
 fn markets_are_open_closed_decided_and_voided_and_the_open_ones_have_books_and_charts() {
-    let engine = venue();
+    let clock = Some(Clock::reading(Box::new(Stopped), TimeMs::new(NOW).unwrap()));
+    let engine = venue_by(Options { clock, ..Options::default() });
     let model = engine.read();
     stage::check(&model).unwrap();
     let mut statuses = BTreeMap::new();
