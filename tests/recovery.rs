@@ -1,5 +1,5 @@
-//! What survives an interrupted start, damage and a second opener; on a disk of a test's own and on a
-//! real one. What else failed writes and lost power do, the simulator shows.
+//! What survives an interrupted start, damage and a second opener, on a disk of a test's own and on
+//! a real one. What else failed writes and lost power do, the simulator shows.
 
 #![allow(clippy::unwrap_used)] // a test may unwrap
 
