@@ -241,6 +241,17 @@ impl Log {
     /// The run of a full segment that holds a record, or ends last before it. A segment that cannot
     /// be read is mended first, if it can be.
     fn run(&self, closed: &Closed, record: Sequence) -> Result<Arc<Run>, StoreError> {
+        self.run_as_is(closed, record).or_else(|error| {
+            if !error.damaged {
+                return Err(error);
+            }
+            self.mend(closed.first, error)?;
+            self.run_as_is(closed, record)
+        })
+    }
+
+    /// That run, read without mending anything, and kept for a while.
+    fn run_as_is(&self, closed: &Closed, record: Sequence) -> Result<Arc<Run>, StoreError> {
         let known =
             |(first, run): &&(Sequence, Arc<Run>)| *first == closed.first && run.holds(record);
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -248,14 +259,7 @@ impl Log {
             return Ok(Arc::clone(run));
         }
         drop(recent);
-        let read = self.read(closed, record).or_else(|error| {
-            if !error.damaged {
-                return Err(error);
-            }
-            self.mend(closed.first, error)?;
-            self.read(closed, record)
-        });
-        let run = Arc::new(read?);
+        let run = Arc::new(self.read(closed, record)?);
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.truncate(RECENT_MAX.saturating_sub(1));
         recent.push_front((closed.first, Arc::clone(&run)));
@@ -321,7 +325,7 @@ impl Log {
         let stored = match self.on_run(|tail| tail.run.at_or_before(record))? {
             Some(stored) => Some(stored),
             None => match self.closed_with(record)? {
-                Some((closed, _)) => self.read(&closed, record)?.at_or_before(record),
+                Some((closed, _)) => self.run_as_is(&closed, record)?.at_or_before(record),
                 None => None,
             },
         };
@@ -335,7 +339,8 @@ impl Log {
         let closed = self.closed();
         for first in closed.iter().skip(closed.len().saturating_sub(newest)) {
             let Some((segment_of, next)) = self.closed_with(*first)? else { continue };
-            let last = self.run(&segment_of, next)?;
+            // What holds the last record may be at hand: as the block after the segment before.
+            let last = self.run(&segment_of, Sequence::new(next.get().saturating_sub(1)))?;
             let after = self.block_of(next).ok().flatten();
             let (end, hash) = match last.blocks().next_back() {
                 Some((_, block)) => (last.next(), super::block::hash(block)),
