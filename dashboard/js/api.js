@@ -9,6 +9,11 @@ const ANSWER_WITHIN = 10_000;
 /** The number of the last record that any answer reflected. */
 export const sequence = signal(0);
 
+/** By how much the venue's clock is ahead of the reader's, in milliseconds: the quickest answer tells it best. */
+let ahead = -Infinity;
+/** The venue's time, or at most a second before it. */
+export const venueNow = () => Date.now() + (Number.isFinite(ahead) ? ahead : 0);
+
 /** When the venue last said that it does not know who asks; 0 before. */
 export const unknownAt = signal(0);
 
@@ -54,6 +59,8 @@ async function send(method, path, { query, signal, body, name, headers } = {}) {
     if (signal?.aborted) throw error;
     throw new ApiError({ code: "NO_ANSWER", status: 0 });
   }
+  const said = Date.parse(answer.headers.get("Date") ?? "");
+  if (said) ahead = Math.max(ahead, said - Date.now());
   const at = Number(answer.headers.get("Sequence"));
   if (at > sequence.value) sequence.value = at;
   let parsed = null;

@@ -72,6 +72,9 @@ export function fee(rate, price, quantity) {
   return text((exact + unit - 1n) / unit, MONEY, 2);
 }
 
+/** What one contract takes, fee included, in units of money. @param {bigint} price @param {string} rate */
+const contract = (price, rate) => price * 10n ** 6n + units(rate, 4) * price * (100n - price);
+
 /**
  * The most contracts that so much money buys at a price, fees included, rounded down to a hundredth of a contract.
  * @param {string} money @param {string} price @param {string} [rate]
@@ -80,7 +83,7 @@ export function affordable(money, price, rate = "0") {
   const p = units(price, PRICE);
   const available = units(money);
   if (p <= 0n || available <= 0n) return "0";
-  const each = p * 10n ** 6n + units(rate, 4) * p * (100n - p); // 8 decimals: what one contract takes
+  const each = contract(p, rate);
   const lots = (available * 100n) / each;
   return text(lots, 2);
 }
@@ -88,9 +91,10 @@ export function affordable(money, price, rate = "0") {
 /**
  * Walks the levels that an order would meet, best first.
  * @param {{price: string, quantity: string}[]} levels @param {string} money @param {string} worst the last price to pay
- * @returns {string} contracts that the money buys on the way, to a hundredth
+ * @param {string} [rate] of the fee
+ * @returns {string} contracts that the money buys on the way, fees included, to a hundredth
  */
-export function walk(levels, money, worst) {
+export function walk(levels, money, worst, rate = "0") {
   let left = units(money);
   let bought = 0n;
   const limit = units(worst, PRICE);
@@ -98,27 +102,26 @@ export function walk(levels, money, worst) {
     const price = units(level.price, PRICE);
     if (price > limit || left <= 0n) break;
     const there = units(level.quantity, QUANTITY);
-    const can = left / price;
+    const each = contract(price, rate);
+    const can = (left * 10n ** 6n) / each;
     const take = can < there ? can : there;
     bought += take;
-    left -= take * price;
+    left -= (take * each + 10n ** 6n - 1n) / 10n ** 6n;
     if (take < there) break;
   }
   return text((bought / 10000n) * 10000n, QUANTITY);
 }
 
 /**
- * What the reader typed, in the reader's language, as a decimal string; null if it is none.
- * The last separator is the decimal one, unless it stands where a group's would.
+ * What the reader typed, in the reader's language, as a decimal string; null if it is none. A separator of groups counts only
+ * where whole groups of three stand before it and after it: what could mean a thousand times as much is refused.
  * @param {string} typed @param {string} language
  */
 export function typed(typed, language) {
-  let value = typed.replace(/[\s$  ']|US|USD/g, "").replace("−", "-");
   const comma = language !== "en";
-  if (comma) {
-    if (value.includes(",")) value = value.replaceAll(".", "").replace(",", ".");
-    else if (/^\d{1,3}(\.\d{3})+$/.test(value)) value = value.replaceAll(".", "");
-  } else value = value.replace(/,(?=\d{3}(?:\D|$))/g, "");
+  const groups = comma ? /^[1-9]\d{0,2}(?:\.\d{3})+(?=,|$)/ : /^[1-9]\d{0,2}(?:,\d{3})+(?=\.|$)/;
+  let value = typed.replace(/[\s$']|USD?/g, "").replace(groups, (whole) => whole.replace(/[.,]/g, ""));
+  if (comma && !value.includes(".")) value = value.replace(",", ".");
   return /^\d+(?:\.\d*)?$|^\.\d+$/.test(value) ? value.replace(/\.$/, "").replace(/^\./, "0.") : null;
 }
 

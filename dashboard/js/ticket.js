@@ -40,7 +40,7 @@ export function meant(form, market, book) {
   if (form.unit === "money") {
     quantity =
       form.how === "now" && form.side === "BUY"
-        ? d.walk(opposite(book, form.outcome, "BUY"), amount, exact)
+        ? d.walk(opposite(book, form.outcome, "BUY"), amount, exact, market.takerFee)
         : d.affordable(amount, exact, market.takerFee);
     if (form.side === "SELL") quantity = d.affordable(amount, exact);
     if (d.isZero(quantity))

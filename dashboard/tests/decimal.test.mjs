@@ -33,6 +33,8 @@ test("what money buys", () => {
   assert.equal(d.walk(levels, "500", "0.65"), "787.81");
   assert.equal(d.walk(levels, "100000", "0.65"), "1570");
   assert.equal(d.walk(levels, "100", "0.10"), "0");
+  // What is typed is spent at most: 0.50 and a fee of 0.0175 each, and 193.24 would take more.
+  assert.equal(d.walk([{ price: "0.50", quantity: "1000" }], "100", "0.50", "0.07"), "193.23");
 });
 
 test("numbers as people type them", () => {
@@ -43,7 +45,11 @@ test("numbers as people type them", () => {
   assert.equal(d.typed("0.63", "pt"), "0.63");
   assert.equal(d.typed("1.842", "pt"), "1842");
   assert.equal(d.typed(".5", "en"), "0.5");
-  for (const wrong of ["", "abc", "-1", "1.2.3"]) assert.equal(d.typed(wrong, "en"), null);
+  assert.equal(d.typed("500 USD", "en"), "500");
+  // Where one separator could be either, it is never taken for a thousand times as much.
+  for (const language of ["pt", "es"]) assert.equal(d.typed("0.125", language), "0.125");
+  assert.equal(d.typed("1,842.57", "pt"), null);
+  for (const wrong of ["", "abc", "-1", "1.2.3", "0,125", "1234,567"]) assert.equal(d.typed(wrong, "en"), null);
 });
 
 test("comparison is of values, not of texts", () => {

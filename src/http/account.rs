@@ -19,7 +19,7 @@ use super::wire::limits::{DailyJson, ExposureJson, GroupExposureJson, LimitJson,
 use super::wire::order::{FillJson, FillsJson};
 use exchange::command::TradingMode;
 use exchange::ids::UserNo;
-use exchange::units::{MoneySum, Sequence};
+use exchange::units::Sequence;
 use views::ReadModel;
 use views::orders::FillsIn;
 
@@ -121,9 +121,7 @@ fn standing(
     group: Option<GroupExposureJson>,
 ) -> Result<Standing, Problem> {
     let user = view.accounts.user(user).ok_or_else(Problem::lacking_row)?;
-    let costs = view.positions.held(user.no).map(|row| row.cost);
-    let open = costs.chain([user.balance.reserved]).try_fold(MoneySum::ZERO, MoneySum::plus);
-    let open = open.map_err(|_| Problem::internal("an exposure beyond all money"))?;
+    let open = view.exposure(user.no);
     let exposure = ExposureJson::of(open, user.standing.exposure_limit, group);
     Ok((exposure, user.standing.mode, view.accounts.venue_mode()))
 }

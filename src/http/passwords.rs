@@ -1,12 +1,14 @@
 //! Passwords: hashed off the workers, few at a time and behind all other work, and tried a few
 //! times only.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use parking_lot::Mutex;
 use subtle::ConstantTimeEq;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -25,6 +27,8 @@ const PASSWORD_BYTES_MAX: usize = 1024;
 const WAITING_MAX: usize = 64;
 /// Wrong passwords for one name, and from one address, lately.
 const TRIES_MAX: u32 = 10;
+/// Names that are remembered with an address from which they were signed in.
+const FAMILIAR_MAX: usize = 1 << 16;
 /// Accounts made from one address lately.
 const SIGN_UPS_MAX: u32 = 30;
 
@@ -71,6 +75,8 @@ impl Written for OldPassword {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Trier {
     Name(Token),
+    /// Whoever tries a name where it was signed in before: strangers elsewhere do not count there.
+    Familiar(Token, IpAddr),
     Address(IpAddr),
     /// Whoever makes accounts from there.
     Newcomers(IpAddr),
@@ -79,8 +85,11 @@ enum Trier {
 }
 
 impl Trier {
-    fn address(address: IpAddr) -> Trier {
-        Trier::Address(network(address))
+    /// `None` on this machine: there may be a proxy that nobody has named, from behind which
+    /// everybody comes, and would wait for whoever guesses.
+    fn address(address: IpAddr) -> Option<Trier> {
+        let is_here = address.to_canonical().is_loopback();
+        (!is_here).then(|| Trier::Address(network(address)))
     }
 
     fn newcomers(address: IpAddr) -> Trier {
@@ -89,7 +98,7 @@ impl Trier {
 
     const fn most(self) -> u32 {
         match self {
-            Trier::Name(_) | Trier::Address(_) => TRIES_MAX,
+            Trier::Name(_) | Trier::Familiar(..) | Trier::Address(_) => TRIES_MAX,
             Trier::Newcomers(_) | Trier::Strangers(_) => SIGN_UPS_MAX,
         }
     }
@@ -102,6 +111,8 @@ pub struct Passwords {
     hashers: OnceLock<Sender<Hashing>>,
     waiting: Arc<Semaphore>,
     tries: Tries<Trier>,
+    /// Where names were signed in.
+    familiar: Mutex<BTreeSet<(Token, IpAddr)>>,
 }
 
 /// A password that is to be hashed, and whom to tell.
@@ -115,7 +126,8 @@ struct Hashing {
 impl Default for Passwords {
     fn default() -> Passwords {
         let waiting = Arc::new(Semaphore::new(WAITING_MAX));
-        Passwords { hashers: OnceLock::new(), waiting, tries: Tries::default() }
+        let (hashers, tries, familiar) = (OnceLock::new(), Tries::default(), Mutex::default());
+        Passwords { hashers, waiting, tries, familiar }
     }
 }
 
@@ -146,7 +158,7 @@ impl Passwords {
         known: Option<Password>,
     ) -> Result<bool, Problem> {
         let who = (name, address);
-        self.admit(&[Some(Trier::Name(name)), address.map(Trier::address)])?;
+        self.admit(&[Some(self.trier(who)), address.and_then(Trier::address)])?;
         let scheme = known.map_or(PasswordScheme::Argon2id19MiB, |known| known.scheme);
         let salt = known.map_or(KeyHash([0; 32]), |known| known.salt);
         let hashed = self.hash(password, scheme, salt).await;
@@ -157,10 +169,31 @@ impl Passwords {
     }
 
     /// Takes back the count of a try that was no wrong one.
-    pub fn forgive(&self, (name, address): (Token, Option<IpAddr>)) {
-        self.tries.forgive(Trier::Name(name));
-        if let Some(address) = address {
-            self.tries.forgive(Trier::address(address));
+    pub fn forgive(&self, who: (Token, Option<IpAddr>)) {
+        self.tries.forgive(self.trier(who));
+        if let Some(address) = who.1.and_then(Trier::address) {
+            self.tries.forgive(address);
+        }
+    }
+
+    /// Remembers where somebody has signed in: tries of the name are counted apart there, so that
+    /// whoever guesses elsewhere does not lock its owner out.
+    pub fn welcome(&self, (name, address): (Token, Option<IpAddr>)) {
+        let Some(address) = address.map(network) else { return };
+        let mut all = self.familiar.lock();
+        if all.len() >= FAMILIAR_MAX && !all.contains(&(name, address)) {
+            // Only whoever has a password fills it: any row goes.
+            all.pop_first();
+        }
+        all.insert((name, address));
+    }
+
+    fn trier(&self, (name, address): (Token, Option<IpAddr>)) -> Trier {
+        match address.map(network) {
+            Some(address) if self.familiar.lock().contains(&(name, address)) => {
+                Trier::Familiar(name, address)
+            }
+            _ => Trier::Name(name),
         }
     }
 
@@ -205,7 +238,9 @@ impl Passwords {
         let triers: Vec<Trier> = triers.iter().flatten().copied().collect();
         self.tries.admit(&triers, Trier::most).map_err(|(trier, seconds)| {
             let detail = match trier {
-                Trier::Name(_) | Trier::Address(_) => "too many wrong passwords",
+                Trier::Name(_) | Trier::Familiar(..) | Trier::Address(_) => {
+                    "too many wrong passwords"
+                }
                 Trier::Newcomers(_) => "too many new accounts from your address",
                 Trier::Strangers(_) => "too many from your address whom nobody vouches for",
             };

@@ -202,7 +202,15 @@ pub async fn begin(call: Call) -> Result<Reply, Problem> {
     let Beginning { current: OldPassword(current) } = call.read(Form::body)?;
     let (user, passwords) = (call.caller.user, &call.shared.passwords);
     by_session(&call)?;
-    let known = call.engine.read().sign_ins.person(user).cloned();
+    let (known, holds) = {
+        let view = call.engine.read();
+        (view.sign_ins.person(user).cloned(), view.sign_ins.factor(user).is_some())
+    };
+    if holds {
+        // Another in its place would take it away without its code.
+        let detail = "a second factor holds already: end it first, which takes a code";
+        return Err(Problem::new(Kind::Forbidden, detail));
+    }
     let PersonRow { name, password, .. } = known.ok_or_else(Problem::wrong_password)?;
     if !passwords.check((name, None), current.clone(), Some(password)).await? {
         return Err(Problem::wrong_password());

@@ -129,6 +129,9 @@ pub async fn sign_in(visit: Visit) -> Result<Reply, Problem> {
     if begun.as_ref().err().is_none_or(|problem| problem.kind != refused) {
         passwords.forgive(who);
     }
+    if begun.is_ok() {
+        passwords.welcome(who);
+    }
     begun
 }
 
@@ -292,10 +295,13 @@ pub async fn faucet(call: Call) -> Result<Reply, Problem> {
     let amount = call.shared.site.faucet.ok_or_else(none)?;
     let user = call.caller.user;
     let _pouring = call.shared.faucet.lock().await;
-    // What is at stake counts: who has lost it may come again, who has only spent it may not.
+    // What is at stake counts, and what is set aside for a withdrawal that can be taken back: who
+    // has lost it may come again, who has only spent it may not.
     let (_, held) = call.look(|view| {
         let row = view.accounts.user(user).ok_or_else(Problem::lacking_row)?;
-        Ok(view.exposure(user).get().saturating_add(row.balance.available.get().into()))
+        let costs = view.positions.held(user).map(|row| row.cost);
+        let all = costs.chain([row.balance.available, row.balance.reserved]);
+        Ok(all.fold(0_i128, |sum, one| sum.saturating_add(one.get().into())))
     })?;
     let short = i128::from(amount.get()).saturating_sub(held);
     let short = i64::try_from(short).unwrap_or_default();

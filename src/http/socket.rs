@@ -1,5 +1,6 @@
 //! A client's connection: TCP, TLS on it, or a socket of the file system.
 
+use std::cell::Cell;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,6 +9,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
 use super::tls::{self, TlsStream};
+
+/// Bytes that this thread reads before a connection's turn is over: a client may fill them with
+/// frames that ask for nothing, at a few bytes each, and others would wait for all that it sends.
+const READ_A_TURN: usize = 16 * 1024;
+
+thread_local! {
+    /// Bytes read since a turn was over for that.
+    static READ: Cell<usize> = const { Cell::new(0) };
+}
 
 /// A connection on its way to the worker that serves it.
 #[derive(Debug)]
@@ -76,7 +86,15 @@ impl AsyncRead for Socket {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        each!(self.get_mut(), stream => Pin::new(stream).poll_read(cx, buf))
+        if READ.get() >= READ_A_TURN {
+            READ.set(0);
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let before = buf.filled().len();
+        let came = each!(self.get_mut(), stream => Pin::new(stream).poll_read(cx, buf));
+        READ.set(READ.get().saturating_add(buf.filled().len().saturating_sub(before)));
+        came
     }
 }
 
@@ -109,3 +127,7 @@ impl AsyncWrite for Socket {
         each!(self.get_mut(), stream => Pin::new(stream).poll_shutdown(cx))
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/http/socket.rs"]
+mod tests;

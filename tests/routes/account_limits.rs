@@ -105,6 +105,8 @@ fn a_user_reads_the_exposure_and_its_limit() {
     let more = |quantity: &str| ann.place(&market, "BUY", "yes", "0.10", quantity);
     more("26.1").refused(422, "EXPOSURE_LIMIT");
     more("26").ok(&shapes::placed());
+    // What waits to be withdrawn is at no risk, as no order is refused for it.
+    assert_eq!(ann.client.post("/account/withdrawals", &json!({"amount": "5"})).status, 201);
     assert_eq!(exposure()["open"], "10.00");
     venue.operator.delete(&path).ok(&shapes::user());
     assert_eq!(exposure()["limit"], Value::Null);

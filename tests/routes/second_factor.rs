@@ -147,6 +147,8 @@ fn it_ends_by_its_owner_or_an_operator_and_by_no_key() {
     off(&mut browser, "not this one", &codes[0]).refused(401, "CREDENTIALS_REFUSED");
     let begins = json!({ "current": PASSWORD });
     bot.post("/account/second-factor", &begins).refused(403, "FORBIDDEN");
+    // Nor does another take its place.
+    browser.post("/account/second-factor", &begins).refused(403, "FORBIDDEN");
     assert_eq!(off(&mut browser, PASSWORD, &authenticator.code(1)).status, 204);
     let mut other = Browser::new(&venue);
     assert_eq!(other.post("/session", &credentials("eve", PASSWORD)).status, 200);

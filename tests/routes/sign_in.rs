@@ -104,7 +104,7 @@ fn a_wrong_name_and_a_wrong_password_get_one_answer_and_then_a_wait() {
     let unknown = browser.post("/session", &credentials("nobody", PASSWORD));
     assert_eq!((wrong.status, unknown.status), (401, 401));
     assert_eq!(wrong.json["detail"], unknown.json["detail"]);
-    for _ in 0..8 {
+    for _ in 0..9 {
         browser.post("/session", &credentials("eve", "another password"));
     }
     let waits = browser.post("/session", &credentials("eve", PASSWORD));
@@ -165,7 +165,13 @@ fn play_money_is_for_whoever_has_less_than_there_is_for_one() {
     let given = browser.post("/account/faucet", &json!({}));
     assert_eq!(given.json["available"], "1000.00");
     browser.post("/account/faucet", &json!({})).refused(403, "FORBIDDEN");
-    // Nor has anybody less who has bought contracts with it, but for the fee.
+    // Nor has anybody less who asks for it to be paid out, and may take that back.
+    let asked = browser.post("/account/withdrawals", &json!({ "amount": "1000.00" }));
+    assert_eq!(browser.get("/trading/balance").json["available"], "0.00");
+    browser.post("/account/faucet", &json!({})).refused(403, "FORBIDDEN");
+    let back = format!("/account/transfers/{}", asked.json["transfer"]);
+    assert_eq!(browser.send("DELETE", &back, &OWN, &Value::Null).status, 204);
+    // Nor who has bought contracts with it, but for the fee.
     let (ann, market) = (venue.trader("Ann"), venue.market());
     ann.place(&market, "SELL", "yes", "0.50", "10");
     let buys = json!({ "marketId": market, "outcomeId": "yes", "side": "BUY",

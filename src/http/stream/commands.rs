@@ -104,7 +104,12 @@ impl Commands {
         }
     }
 
-    /// Whether there is room for another; begins the one that waited, if it can begin now.
+    /// Whether there is room for another.
+    pub fn has_room(&self) -> bool {
+        self.waiting.is_none() && !self.is_full()
+    }
+
+    /// The same, once the one that waited has begun, if it can begin now.
     pub fn have_room(&mut self, with: &Beginning) -> bool {
         if self.is_full() {
             return false;
@@ -112,7 +117,13 @@ impl Commands {
         if let Some((id, order)) = self.waiting.take() {
             self.take(id, order, with);
         }
-        self.waiting.is_none() && !self.is_full()
+        self.has_room()
+    }
+
+    /// Whether the next can begin: the one that waits, or another.
+    pub fn goes_on(&self) -> bool {
+        let waits = |(_, order): &(Token, Box<Order>)| self.must_wait(order);
+        !self.is_full() && !self.waiting.as_ref().is_some_and(waits)
     }
 
     fn is_full(&self) -> bool {

@@ -170,8 +170,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let mut again = gather::turn(&engine, &holds, placed.as_ref(), || {
             self.commands.answer(cx, &self.beginning, &mut self.frames);
             let more = self.read(cx);
+            let was_full = !self.commands.has_room();
             self.commands.answer(cx, &self.beginning, &mut self.frames);
-            more
+            // What held it back may have been answered just now: nothing else wakes it.
+            more || (was_full && self.commands.goes_on())
         });
         again |= self.pass_on(cx);
         if self.commands.are_answered()

@@ -38,12 +38,34 @@ async fn ten_wrong_passwords_are_followed_by_a_wait_of_that_name_and_address_alo
     // What was right counts no more once that is seen.
     passwords.forgive((bob, Some(home)));
     for _ in 0..TRIES_MAX {
-        passwords.admit(&[Some(Trier::address(home))]).unwrap();
+        passwords.admit(&[Trier::address(home)]).unwrap();
     }
     let other = passwords.check((bob, Some(home)), "a long password".to_owned(), Some(known));
     assert_eq!(other.await.unwrap_err().kind, Kind::TooManyTries, "the same address");
+    // Everybody may come from this machine, by a proxy.
+    let here = ["127.0.0.1", "::1", "::ffff:127.0.0.1"];
+    assert!(here.iter().all(|here| Trier::address(here.parse().unwrap()).is_none()));
     let away = passwords.check((bob, None), "wrong password".to_owned(), None);
     assert!(!away.await.unwrap(), "a name that nobody has");
+}
+
+#[test]
+fn whoever_guesses_elsewhere_locks_nobody_out_where_the_name_was_signed_in() {
+    let passwords = Passwords::default();
+    let (home, away): (IpAddr, IpAddr) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
+    let (ann, bob) = (name("ann"), name("bob"));
+    passwords.welcome((ann, Some(home)));
+    let tries = |name, address| {
+        (0..TRIES_MAX).all(|_| passwords.admit(&[Some(passwords.trier((name, address)))]).is_ok())
+    };
+    assert!(tries(ann, Some(away)));
+    assert!(!tries(ann, Some(away)) && !tries(ann, None), "whoever comes from elsewhere waits");
+    // There, too, ten are enough, and one that was right does not count.
+    passwords.admit(&[Some(passwords.trier((ann, Some(home))))]).unwrap();
+    passwords.forgive((ann, Some(home)));
+    assert!(tries(ann, Some(home)));
+    assert!(!tries(ann, Some(home)));
+    assert!(tries(bob, Some(home)), "another name");
 }
 
 #[test]
@@ -57,7 +79,7 @@ fn an_address_makes_thirty_accounts_and_then_waits() {
     assert_eq!(waits.kind, Kind::TooManyTries);
     passwords.admit_newcomer(Some(away)).unwrap();
     // Whoever has an account there signs in as before.
-    passwords.admit(&[Some(Trier::address(home))]).unwrap();
+    passwords.admit(&[Trier::address(home)]).unwrap();
 }
 
 /// Tries that are on their way at once count before anybody knows that they are wrong.

@@ -1,9 +1,10 @@
 //! Unit tests of `src/http/stream/connection.rs`.
 
 use std::pin::Pin;
-use std::task::Waker;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Wake, Waker};
 
-use tokio::io::{DuplexStream, ReadBuf, duplex};
+use tokio::io::{AsyncWriteExt, DuplexStream, ReadBuf, duplex};
 
 use super::*;
 use crate::auth::Credential;
@@ -89,4 +90,38 @@ fn a_reader_is_stuck_that_takes_nearly_nothing_and_not_one_that_is_slow() {
     let mut blocked = Blocked { since, written: 0 };
     assert!(!blocked.is_stuck(1 << 20, at(30), wait));
     assert!(blocked.is_stuck(1 << 20, at(60), wait));
+}
+
+#[tokio::test]
+async fn what_waits_for_a_command_goes_on_when_that_was_refused_at_once() {
+    struct Woken(AtomicBool);
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+    let (_running, mut connection, mut far) = opened();
+    let mut sent = Vec::new();
+    for text in [
+        r#"{"id":"first","op":"place","body":{"clientOrderId":"a"}}"#,
+        r#"{"id":"second","op":"cancel","clientOrderId":"a"}"#,
+        r#"{"id":"third","op":"ping"}"#,
+    ] {
+        sent.extend([0x81, 0x80 | u8::try_from(text.len()).unwrap(), 0, 0, 0, 0]);
+        sent.extend(text.as_bytes());
+    }
+    far.write_all(&sent).await.unwrap();
+    let woken = Arc::new(Woken(AtomicBool::new(true)));
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut cx = Context::from_waker(&waker);
+    while woken.0.swap(false, Ordering::SeqCst) {
+        assert!(connection.poll(&mut cx).is_pending());
+    }
+    let mut bytes = vec![0; 1 << 16];
+    let mut bytes = ReadBuf::new(&mut bytes);
+    assert!(Pin::new(&mut far).poll_read(&mut cx, &mut bytes).is_ready());
+    let told = String::from_utf8_lossy(bytes.filled());
+    for id in ["first", "second", "third"] {
+        assert!(told.contains(&format!(r#""id":"{id}""#)), "{id} is not answered: {told}");
+    }
 }
