@@ -19,6 +19,8 @@ mkdir -p "$copy"
 git ls-files | while read -r file; do
   cmp --silent "$file" "$copy/$file" || cp --parents "$file" "$copy"
 done
+there() { find "$copy" -path "$CARGO_TARGET_DIR" -prune -o -type f -printf '%P\n' | sort; }
+comm -13 <(git ls-files | sort) <(there) | while read -r file; do rm "$copy/$file"; done
 # The copy is not taken for a part of the repository.
 export GIT_CEILING_DIRECTORIES=$PWD/target
 patches=("$PWD"/simulator/planted/*.patch)

@@ -638,7 +638,6 @@ fn the_tests_that_the_page_names_exist() {
         "tests/results.rs",
         "replay/src/verify/changed.rs",
         "tests/log.rs",
-        "tests/torn.rs",
         "tests/unit/journal/torn.rs",
         "tests/unit/journal/tree.rs",
     ];

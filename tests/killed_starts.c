@@ -1,6 +1,5 @@
 /* Kills its process at the KILL_AT-th call that changes a file or a folder: before the call, or, if
- * it is a write, after KILL_PART eighths of its bytes. tests/killed_starts.py loads it with
- * LD_PRELOAD. */
+ * it is a write, in its middle. tests/killed_starts.py loads it with LD_PRELOAD. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -12,12 +11,10 @@
 #include <unistd.h>
 
 static atomic_long left;
-static size_t part;
 
 __attribute__((constructor)) static void begin(void) {
-    const char *at = getenv("KILL_AT"), *eighths = getenv("KILL_PART");
+    const char *at = getenv("KILL_AT");
     atomic_store(&left, at ? atol(at) : 0);
-    part = eighths ? (size_t)atol(eighths) : 0;
 }
 
 static int is_the_one(void) { return atomic_fetch_sub(&left, 1) == 1; }
@@ -37,7 +34,7 @@ static int is_file(int fd) {
 
 ssize_t write(int fd, const void *bytes, size_t count) {
     if (is_file(fd) && is_the_one()) {
-        REAL(write)(fd, bytes, count * part / 8);
+        REAL(write)(fd, bytes, count / 2);
         end();
     }
     return REAL(write)(fd, bytes, count);
@@ -45,8 +42,7 @@ ssize_t write(int fd, const void *bytes, size_t count) {
 
 /* Direct I/O writes whole sectors only. */
 static size_t share(size_t count) {
-    size_t some = count * part / 8;
-    return count % 512 == 0 ? some / 512 * 512 : some;
+    return count % 512 == 0 ? count / 1024 * 512 : count / 2;
 }
 
 ssize_t pwrite64(int fd, const void *bytes, size_t count, off_t at) {

@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
-"""Starts and stops a server once per call that changes a file or a folder, and kills it at that
-call; writes are cut off with nothing, a part, or nearly all of their bytes written. The next start
-must reach the same state each time.
+"""Starts a server, and imports a journal, once per call that changes a file or a folder, and kills
+it at that call; a write is cut in the middle. The next start or import must come to the same state
+each time, and no server may open an import that was not finished.
 
     tests/killed_starts.py BINARY
 
-Three starts are tried: a venue's first, one after a kill, and one after an orderly stop; each with
-snapshots, history and an archive. Imports by the `openoutcry-replay` beside the binary are killed
-in the same way: no server may open a partial import, and the next import must reach the state of
-the imported journal. Needs the standard library and a C compiler only. Exit code 1 if a start
-reaches another state.
+The simulator cuts starts in more ways, but has neither sled's files nor imports. Needs a C compiler,
+and `openoutcry-replay` beside the binary. Exit code 1 if something comes elsewhere.
 """
 
 import http.client
+import itertools
 import json
 import os
 import pathlib
@@ -24,182 +22,134 @@ import sys
 import tempfile
 import threading
 
-OPERATOR = "killed-starts-operator-key-0123456789"
-# Eighths of a write that are done before the kill.
-PARTS = (0, 3, 7)
-COMMANDS = 400
-# More records than a first start writes.
+KEY = "killed-starts-operator-key-0123456789"
+USERS = 200
+# More records than a first start writes, whose times are its own.
 FIRST_RECORDS = 10
-# Every start makes more calls than this.
+# Every run makes more calls than this.
 CALLS_MIN = 10
-# Time limit of a start or a stop, in seconds.
+# Time limit of a start or an import, in seconds.
 PATIENCE = 120
-FLAGS = ["--listen", "127.0.0.1:0", "--snapshot-every", "100"]
 
 
-class Start:
-    """A started server that listens or has exited."""
+class Server:
+    """A server that listens or has ended."""
 
     def __init__(self, binary, folder, more=None):
-        command = [binary, "serve", "--data", folder / "data", "--archive", folder / "archive"]
-        env = {**os.environ, "OPENOUTCRY_OPERATOR_KEY": OPERATOR, "OPENOUTCRY_INIT": "true",
-               **(more or {})}
+        command = [binary, "serve", "--init", "--listen", "127.0.0.1:0", "--snapshot-every", "100",
+                   "--data", folder / "data", "--archive", folder / "archive"]
+        env = {**os.environ, "OPENOUTCRY_OPERATOR_KEY": KEY, **(more or {})}
         self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
-            command + FLAGS, stdout=subprocess.PIPE, stderr=self.log, text=True, env=env
+            command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=env
         )
-        self.port = None
-        # A server that hangs is killed, and then counts as a wrong state.
+        # One that hangs is killed, and then comes elsewhere.
         self.alarm = threading.Timer(PATIENCE, self.process.kill)
         self.alarm.start()
-        for line in self.process.stdout:
-            if line.startswith("listening on "):
-                self.port = int(line.rsplit(":", 1)[1])
-                return
-        self.ended()
+        lines = (line for line in self.process.stdout if line.startswith("listening on "))
+        self.port = int(next(lines, ":0").rsplit(":", 1)[1])
 
-    def ended(self):
-        self.process.stdout.read()
-        self.process.wait()
+    def end(self, how=signal.SIGTERM):
+        """Ends it; returns its exit code and the state that it logged, or all that it logged."""
+        self.process.send_signal(how)
+        self.process.communicate()
         self.alarm.cancel()
-
-    def killed(self):
-        self.process.kill()
-        self.ended()
-
-    def stopped(self):
-        """Stops it in order; returns the state that it logged, or the whole log if there is none."""
-        self.process.send_signal(signal.SIGTERM)
-        self.ended()
         self.log.seek(0)
         said = self.log.read()
         found = re.search(r"stopped (sequence=(\d+) .*)", said)
-        if not found or self.port is None:
-            return said
-        # A first start's records have the time of that start, so only their number can be compared.
-        return found[1] if int(found[2]) > FIRST_RECORDS else found[2]
+        if found and self.port:
+            said = found[1] if int(found[2]) > FIRST_RECORDS else found[2]
+        return self.process.returncode, said
 
 
-def trade(port):
-    """Makes users and deposits: enough records for blocks, snapshots and history."""
-    server = http.client.HTTPConnection("127.0.0.1", port)
-    headers = {"X-API-Key": OPERATOR, "Content-Type": "application/json"}
-    for number in range(COMMANDS // 2):
-        person = {"profileName": f"ann{number}", "profilePic": "https://assets.example.org/a.png"}
-        server.request("POST", "/api/v1/admin/users", json.dumps(person), headers)
-        user = json.load(server.getresponse())["id"]
-        path = f"/api/v1/admin/users/{user}/deposits"
-        server.request("POST", path, json.dumps({"amount": "10.00"}), headers)
-        server.getresponse().read()
+def killed_venue(binary, folder):
+    """Makes a venue of two starts with blocks and snapshots, whose last server was killed."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        server = Server(binary, folder)
+        wire = http.client.HTTPConnection("127.0.0.1", server.port)
+        for number in range(USERS):
+            user = {"profileName": f"ann{number}", "profilePic": "https://assets.example.org/a.png"}
+            headers = {"X-API-Key": KEY, "Content-Type": "application/json"}
+            wire.request("POST", "/api/v1/admin/users", json.dumps(user), headers)
+            assert wire.getresponse().read()
+        server.end(how)
 
 
-def stopped(binary, folder):
-    return Start(binary, folder).stopped()
+def each_kill(what, killer, run):
+    """Runs with a kill at each call, until there is no such call; returns the faults."""
+    faults = 0
+    for at in itertools.count(1):
+        code, wrong = run({"LD_PRELOAD": str(killer), "KILL_AT": str(at)})
+        if code not in (0, -signal.SIGKILL):
+            sys.exit(f"{what}, call {at}: it ended with {code}")
+        if wrong:
+            print(f"{what}, call {at}: {wrong}")
+            faults += 1
+        if code == 0:
+            break
+    if at <= CALLS_MIN:
+        sys.exit(f"{what}: only {at - 1} calls were seen, so nothing was tried")
+    print(f"{what}: {at - 1} kills, {faults} came elsewhere")
+    return faults
 
 
-def begun(binary, folder, in_order):
-    """Makes a venue: writes records, restarts, writes more, and stops it or kills it."""
-    for last in (False, True):
-        server = Start(binary, folder)
-        trade(server.port)
-        if in_order or not last:
-            server.stopped()
-        else:
-            server.killed()
+def killed_start(binary, venue, copy):
+    def run(kill):
+        shutil.copytree(venue, copy)
+        code, _ = Server(binary, copy, kill).end()
+        found = Server(binary, copy).end()[1]
+        shutil.rmtree(copy)
+        return code, found != wanted and f"{found}\n  instead of {wanted}"
+
+    shutil.copytree(venue, copy)
+    wanted = Server(binary, copy).end()[1]
+    shutil.rmtree(copy)
+    assert re.fullmatch(r"\d+|sequence=.*", wanted), wanted
+    return run
 
 
-def imported(tool, state, made, more=None):
-    """Imports a venue's journal; returns the exit code."""
-    command = [tool, "import", state / "data", made / "data"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    env = {**os.environ, **(more or {})}
-    return subprocess.run(command, timeout=PATIENCE, check=False, env=env, **quiet).returncode
+def killed_import(binary, venue, made):
+    tool = [binary.with_name("openoutcry-replay"), "import", venue / "data", made / "data"]
 
+    def imported(more):
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        env = {**os.environ, **more}
+        return subprocess.run(tool, timeout=PATIENCE, check=False, env=env, **quiet).returncode
 
-def killed_imports(binary, killer, state, work):
-    """Kills imports of a venue's journal; returns the kills, and how many of them went wrong."""
-    tool = binary.with_name("openoutcry-replay")
-    made, probe = work / "imported", work / "probe"
-    wanted, kills, faults = stopped(binary, state), 0, 0
-    for part in PARTS:
-        at, refused, survived = 0, 0, False
-        while not survived:
-            at += 1
-            kill = {"LD_PRELOAD": str(killer), "KILL_AT": str(at), "KILL_PART": str(part)}
-            ended = imported(tool, state, made, kill)
-            survived = ended == 0
-            if ended not in (0, -signal.SIGKILL):
-                sys.exit(f"import, call {at}: it ended with {ended}")
-            # While nothing is in the folder, a server may begin a new venue there.
-            began = made.is_dir() and any(path.name != "lock" for path in (made / "data").glob("*"))
-            opened, found = None, None
-            if began:
-                shutil.copytree(made, probe)
-                server = Start(binary, probe)
-                opened = server.port is not None
-                found = server.stopped()
-                shutil.rmtree(probe)
-                refused += not opened
-            if opened and found != wanted or survived and not opened:
-                print(f"import, call {at}, part {part}: opened, {found}\n  instead of {wanted}")
-                faults += 1
-            again = imported(tool, state, made)
-            found = stopped(binary, made)
-            if (again == 0) == bool(opened) or found != wanted:
-                print(f"import, call {at}, part {part}: again {again}, {found}\n  not {wanted}")
-                faults += 1
-            shutil.rmtree(made)
-        if refused <= CALLS_MIN:
-            sys.exit(f"import: only {refused} were left unfinished, so nothing was tried")
-        kills += at - 1
-        print(f"import, {part}/8 of a write done: {at - 1} kills, {refused} that no server opened")
-    return kills, faults
+    def run(kill):
+        code, opened, probe = imported(kill), False, made.with_suffix(".probe")
+        # While nothing is in the folder, a server may begin a new venue there.
+        if made.is_dir() and any(path.name != "lock" for path in (made / "data").glob("*")):
+            shutil.copytree(made, probe)
+            server = Server(binary, probe)
+            opened, found = server.port != 0, server.end()[1]
+            shutil.rmtree(probe)
+            if opened and found != wanted:
+                return code, f"it opened as {found}"
+        again, found = imported({}), Server(binary, made).end()[1]
+        shutil.rmtree(made)
+        wrong = (again == 0) == opened or found != wanted or (code == 0 and not opened)
+        return code, wrong and f"then {again} and {found}\n  instead of {wanted}"
+
+    wanted = Server(binary, venue).end()[1]
+    return run
 
 
 def main(binary):
     binary = pathlib.Path(binary).absolute()
-    source = pathlib.Path(__file__).with_suffix(".c")
-    faults, kills = 0, 0
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         killer = work / "killer.so"
+        source = pathlib.Path(__file__).with_suffix(".c")
         compiled = ["cc", "-O1", "-shared", "-fPIC", "-o", killer, source, "-ldl"]
         subprocess.run(compiled, check=True)
-        states = {"empty": work / "empty", "killed": work / "killed", "stopped": work / "stopped"}
-        states["empty"].mkdir()
-        begun(binary, states["killed"], in_order=False)
-        begun(binary, states["stopped"], in_order=True)
-        for name, state in states.items():
-            copy = work / "copy"
-            shutil.copytree(state, copy)
-            wanted = stopped(binary, copy)
-            if not re.fullmatch(r"(sequence=)?\d+( .*)?", wanted):
-                sys.exit(f"{name}: it does not start without being killed: {wanted}")
-            shutil.rmtree(copy)
-            for part in PARTS:
-                at, opened, survived = 0, 0, False
-                while not survived:
-                    at += 1
-                    shutil.copytree(state, copy)
-                    kill = {"LD_PRELOAD": str(killer), "KILL_AT": str(at), "KILL_PART": str(part)}
-                    start = Start(binary, copy, kill)
-                    opened += start.port is not None
-                    start.stopped()
-                    survived = start.process.returncode == 0
-                    if start.process.returncode not in (0, -signal.SIGKILL):
-                        sys.exit(f"{name}, call {at}: it ended with {start.process.returncode}")
-                    found = stopped(binary, copy)
-                    if found != wanted:
-                        print(f"{name}, call {at}, part {part}: {found}\n  instead of {wanted}")
-                        faults += 1
-                    shutil.rmtree(copy)
-                if at <= CALLS_MIN:
-                    sys.exit(f"{name}: only {at - 1} calls were seen, so nothing was tried")
-                kills += at - 1
-                print(f"{name}, {part}/8 of a write done: {at - 1} kills, {opened - 1} of them once open")
-        more = killed_imports(binary, killer, states["stopped"], work)
-        kills, faults = kills + more[0], faults + more[1]
-    print(f"{kills} kills, {faults} starts after them that came elsewhere")
+        (work / "none").mkdir()
+        killed_venue(binary, work / "killed")
+        faults = sum([
+            each_kill("first start", killer, killed_start(binary, work / "none", work / "copy")),
+            each_kill("start", killer, killed_start(binary, work / "killed", work / "copy")),
+            each_kill("import", killer, killed_import(binary, work / "killed", work / "made")),
+        ])
     return 1 if faults else 0
 
 

@@ -145,6 +145,29 @@ fn every_changed_byte_and_every_cut_of_a_compressed_file_is_found_and_named() {
 }
 
 #[test]
+fn a_plain_file_is_read_up_to_the_block_in_which_it_was_cut() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("journal");
+    let blocks = chain(4, 2);
+    let whole: Vec<u8> = blocks.iter().flat_map(Block::bytes).copied().collect();
+    for length in 1..whole.len() {
+        fs::write(&path, &whole[..length]).unwrap();
+        let (sound, error) = read(&path);
+        assert!(blocks.starts_with(&sound), "{length}");
+        let bytes: usize = sound.iter().map(|block| block.bytes().len()).sum();
+        let next = bytes + blocks[sound.len()].bytes().len();
+        match error {
+            // A cut between two blocks leaves a shorter but valid journal.
+            None => assert_eq!(bytes, length),
+            error => {
+                assert!(matches!(fault(error), BlockFault::Truncated { .. }), "{length}");
+                assert!(bytes < length && length < next, "{length}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_decompression_bomb_fails_at_its_first_block() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("bomb.gz");

@@ -1,5 +1,5 @@
-//! What survives failed writes, lost power, damage and a second opener; on a simulated disk and on
-//! a real one.
+//! What survives an interrupted start, damage and a second opener, on a disk of a test's own and on
+//! a real one. What else failed writes and lost power do, the simulator shows.
 
 #![allow(clippy::unwrap_used)] // a test may unwrap
 
@@ -14,7 +14,7 @@ use exchange::command::Command;
 use exchange::units::{Sequence, TimeMs};
 use faults::{Disk, Fault, Faulty};
 use journal::block::{Block, BlockFault, Head};
-use journal::directory::{LogJournal, LogStore};
+use journal::directory::LogJournal;
 use journal::memory::{MemoryJournal, MemoryStore};
 use journal::recovery::{Marker, Reason};
 
@@ -63,57 +63,6 @@ fn a_block_that_is_not_the_next_is_not_written() {
     assert!(matches!(misfit, JournalError::Misfit { fault: BlockFault::Gap { .. }, .. }));
     assert_eq!(journal.append(blocks[1].clone()), Err(JournalError::Stopped));
     assert_eq!(read_all(&journal), Ok(blocks[..1].to_vec()));
-}
-
-/// Every step of an append fails: with and without taking effect, with and without a marker, with
-/// and without a power cut afterwards, at the journal's start and later.
-#[test]
-fn a_failed_append_is_gone_after_a_restart_and_nothing_else_is() {
-    let steps = [Step::Put, Step::Sync];
-    for (step, combination) in steps.into_iter().flat_map(|s| (0..16).map(move |c| (s, c))) {
-        let has = |bit: u32| combination & (1 << bit) != 0;
-        let (arrives, marked, power, later) = (has(0), has(1), has(2), has(3));
-        let acknowledged = chain(if later { 10 } else { 0 }, 2);
-        let disk = Disk::new();
-        let (store, faults) = Faulty::new(disk.clone());
-        let (mut journal, _) = StoredJournal::over(store).unwrap();
-        append_all(&mut journal, &acknowledged);
-        let head = *journal.head();
-
-        faults.lock().unwrap().push(Fault { step, arrives });
-        if !marked {
-            faults.lock().unwrap().push(Fault { step: Step::Mark, arrives: false });
-        }
-        let refused = block_after(&head, TimeMs::MAX, vec![Command::AdvanceClock; 3]);
-        let error = journal.append(refused.clone()).unwrap_err();
-        assert_eq!(matches!(error, JournalError::Refused { .. }), marked, "{error}");
-        assert_eq!(matches!(error, JournalError::Unknown { .. }), !marked, "{error}");
-        faults.lock().unwrap().clear();
-        assert_eq!(journal.append(refused.clone()), Err(JournalError::Stopped));
-        assert_eq!(read_all(&journal), Ok(acknowledged.clone()), "readable while stopped");
-        drop(journal);
-        if power {
-            disk.lose_power();
-        } else {
-            disk.write_out();
-        }
-
-        let (mut journal, recovered) = StoredJournal::over(disk.clone()).unwrap();
-        assert_eq!(recovered.head, *journal.head());
-        if marked {
-            assert_eq!(recovered.head, head, "{step:?} {combination:04b}");
-            disk.lose_power();
-            let next = instead(&head);
-            append_all(&mut journal, std::slice::from_ref(&next));
-            let whole: Vec<Block> = acknowledged.into_iter().chain([next]).collect();
-            assert_eq!(read_all(&journal), Ok(whole));
-        } else {
-            // After `Unknown` the block is there whole, or not at all.
-            let read = read_all(&journal).unwrap();
-            let with: Vec<Block> = acknowledged.iter().cloned().chain([refused]).collect();
-            assert!(read == acknowledged || read == with);
-        }
-    }
 }
 
 /// Recovery cuts the refused block off and then clears its marker; if it fails or loses power in
@@ -259,9 +208,6 @@ fn a_marker_never_removes_more_than_the_one_refused_block() {
     assert_eq!(elsewhere, Err(OpenError::Refused(Reason::MarkerElsewhere)));
 }
 
-// On a real disk.
-
-/// The segment that begins with a record.
 /// A start clears the marker and its sync fails; the next start sees it cleared, and goes on.
 #[test]
 fn a_marker_that_a_failed_sync_left_on_disk_removes_nothing_that_was_answered() {
@@ -277,6 +223,9 @@ fn a_marker_that_a_failed_sync_left_on_disk_removes_nothing_that_was_answered() 
     assert_eq!(read_all(&journal), Ok(blocks));
 }
 
+// On a real disk.
+
+/// The segment that begins with a record.
 fn segment(data: &Path, first: u64) -> PathBuf {
     data.join(format!("journal/log/{first:020}.blocks"))
 }
@@ -334,35 +283,6 @@ fn an_interrupted_first_start_begins_anew_unless_there_is_a_block() {
     fs::create_dir_all(dir.path().join("journal/log")).unwrap();
     fs::write(segment(dir.path(), 1).with_extension("partial"), [0; 100]).unwrap();
     assert!(LogJournal::open(dir.path()).is_ok());
-}
-
-/// The refused block is whole in the log; it must be gone after the restart.
-#[test]
-fn a_block_that_reached_the_log_but_not_the_disk_does_not_come_back() {
-    for (step, arrives) in [(Step::Put, false), (Step::Put, true), (Step::Sync, true)] {
-        let dir = tempfile::tempdir().unwrap();
-        let acknowledged = chain(9, 2);
-        let (store, faults) = Faulty::new(LogStore::open(dir.path()).unwrap());
-        let (mut journal, _) = StoredJournal::over(store).unwrap();
-        append_all(&mut journal, &acknowledged);
-        let head = *journal.head();
-        let refused = block_after(&head, TimeMs::MAX, vec![Command::AdvanceClock; 3]);
-        faults.lock().unwrap().push(Fault { step, arrives });
-        let error = journal.append(refused.clone()).unwrap_err();
-        assert!(matches!(error, JournalError::Refused { .. }), "{error}");
-        drop(journal);
-
-        let (mut journal, recovered) = LogJournal::open(dir.path()).unwrap();
-        assert_eq!(recovered.cut, arrives.then_some(refused.first()), "{step:?}");
-        assert_eq!(recovered.head, head);
-        let next = instead(&head);
-        append_all(&mut journal, std::slice::from_ref(&next));
-        drop(journal);
-        let (journal, recovered) = LogJournal::open(dir.path()).unwrap();
-        assert_eq!(recovered.cut, None);
-        let whole: Vec<Block> = acknowledged.into_iter().chain([next]).collect();
-        assert_eq!(read_all(&journal), Ok(whole));
-    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use journal::recovery::{Beyond, Refusal, Tail, Verdict, decide};
 use crate::damage;
 
 /// What happens besides refusals, damage and rows of the recovery table.
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 20] = [
     "a block is there that nobody was answered for",
     "a command was refused, since nothing could be journaled",
     "a failing disk refused a start",
@@ -18,6 +18,7 @@ const OTHERS: [&str; 19] = [
     "a repetition got the first answer",
     "a snapshot was taken",
     "a start",
+    "a start cut a torn end off the archive",
     "a start cut off what was never acknowledged",
     "a start from a snapshot",
     "an archive was found damaged",

@@ -77,13 +77,17 @@ impl Options {
                 *weight = 0;
             }
         }
-        let faulty = may("disk") && chance.one_in(3);
-        let some = |chance: &mut Chance, one_in: u64| {
-            if faulty && chance.one_in(2) { chance.within(one_in, one_in * 20) } else { 0 }
+        let faulty = may("disk") && chance.one_in(2);
+        // A sync alone that fails leaves what was written to be seen.
+        let (writes, syncs) = chance.of_all(&[(1, 1), (1, 0), (0, 1), (0, 1)], (0, 1));
+        // Some fail so often that the start which a failure leads to meets the next one.
+        let often = chance.of_all(&[20, 60, 200], 200);
+        let once_in = |chance: &mut Chance, fails: u64| {
+            if faulty { fails.saturating_mul(chance.within(often, often * 10)) } else { 0 }
         };
         let faults = Faults {
-            write_fails: some(chance, 200),
-            sync_fails: some(chance, 200),
+            write_fails: once_in(chance, writes),
+            sync_fails: once_in(chance, syncs),
             short_reads: if may("disk") { chance.of_all(&[0, 0, 3, 20], 0) } else { 0 },
             for_good: chance.one_in(3),
         };

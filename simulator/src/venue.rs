@@ -52,6 +52,8 @@ pub struct Venue {
     pub repairs: u64,
     /// Whether the start cut something off.
     pub cut: bool,
+    /// Whether it cut a torn end off the archive.
+    pub archive_torn: bool,
     /// The row of the recovery table that it took.
     pub row: String,
     snapshotter: Snapshotter,
@@ -72,6 +74,7 @@ impl Venue {
         let clock = Clock::reading(Box::new(clocks.clone()), journal.head().time);
         let reader = journal.reader();
         let archive = if options.archive { Some(opened(&reader)?) } else { None };
+        let archive_torn = archive.as_ref().is_some_and(|(_, torn)| *torn);
         let history = HistoryStore::open_paged(&data, options.rows).map_err(|e| words(&e))?;
         // As the server: without the folder it starts all the same.
         let snapshots = SnapshotFolder::open(&data);
@@ -98,7 +101,7 @@ impl Venue {
             seen,
             failed: false,
         };
-        let archiver = archive.map(|archive| {
+        let archiver = archive.map(|(archive, _)| {
             let board = Arc::new(ArchiveBoard::new(archive.head().sequence, reader.clone()));
             Archiver::new(Box::new(archive), reader, board, ending)
         });
@@ -113,6 +116,7 @@ impl Venue {
             snapshots,
             repairs,
             cut,
+            archive_torn,
             row,
             snapshotter,
             archiver,
@@ -182,8 +186,9 @@ impl Venue {
     }
 }
 
-fn opened(journal: &JournalReader) -> Result<Archive, Refused> {
-    let (archive, _) = Archive::open(&archive()).map_err(|error| error.to_string())?;
+/// The archive, and whether its end was torn.
+fn opened(journal: &JournalReader) -> Result<(Archive, bool), Refused> {
+    let (archive, torn) = Archive::open(&archive()).map_err(|error| error.to_string())?;
     archive.belongs_to(journal).map_err(|error| error.to_string())?;
-    Ok(archive)
+    Ok((archive, torn.is_some()))
 }

@@ -31,6 +31,8 @@ const WAITING_MAX: usize = 600;
 const CUT_STARTS_MAX: u32 = 5;
 /// After one start in so many everything is made again from the journal.
 const MADE_AGAIN_ONE_IN: u64 = 12;
+/// The parts that write to the disk.
+const WRITERS: [&str; 5] = ["sequencer", "keeper", "history", "snapshotter", "archiver"];
 /// Steps in which a healthy venue answers what it is asked.
 const ANSWERED_IN: u32 = 10_000;
 /// Failures of the disk that may refuse a start or a command; the operator then mends the disk.
@@ -218,6 +220,12 @@ impl<'a> World<'a> {
             "people" => self.people(),
             "sequencer" => self.sequence(),
             "time" => self.time(),
+            "cut" if self.chance.one_in(2) => {
+                // In the middle of what somebody writes who seldom has a turn.
+                self.disk.cut_in(self.chance.within(1, 4));
+                let writer = self.chance.of_all(&WRITERS, "sequencer");
+                return self.part(writer);
+            }
             "cut" => {
                 let changes = self.chance.of_all(&[1, 5, 40, 400], 5);
                 self.disk.cut_in(self.chance.within(1, changes));
@@ -289,7 +297,9 @@ impl<'a> World<'a> {
         self.end(power)?;
         for round in 0.. {
             if self.chance.one_in(self.options.cut_starts) && round < CUT_STARTS_MAX && !self.safe {
-                self.disk.cut_in(self.chance.within(1, 60));
+                // What is decided about the log's end comes first.
+                let changes = self.chance.of_all(&[10, 60], 60);
+                self.disk.cut_in(self.chance.within(1, changes));
             }
             let opened = Venue::open(self.options, &self.clocks, &self.oracle.tap);
             if !self.disk.is_on() {
@@ -301,12 +311,23 @@ impl<'a> World<'a> {
             match opened {
                 Ok(venue) => {
                     self.disk.cut_never();
-                    return self.started(venue);
+                    self.started(venue)?;
+                    self.cut_soon();
+                    return Ok(());
                 }
                 Err(refused) => self.refused(&refused, round)?,
             }
         }
         Ok(())
+    }
+
+    /// Where starts are cut short the power often goes soon after one too: before the next block
+    /// makes up for what the start left undone.
+    fn cut_soon(&mut self) {
+        if !self.safe && self.chance.one_in(self.options.cut_starts) {
+            let changes = self.chance.of_all(&[1, 4, 20], 4);
+            self.disk.cut_in(self.chance.within(1, changes));
+        }
     }
 
     fn end(&mut self, power: bool) -> Result<(), String> {
@@ -361,6 +382,9 @@ impl<'a> World<'a> {
         self.mark(&venue.row);
         if venue.cut {
             self.mark("a start cut off what was never acknowledged");
+        }
+        if venue.archive_torn {
+            self.mark("a start cut a torn end off the archive");
         }
         let snapshots = self.disk.files(&data().join("snapshots"));
         if snapshots.iter().any(|path| path.extension().is_some_and(|of| of == "wrong")) {
