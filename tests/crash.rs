@@ -106,7 +106,8 @@ impl Wire {
     fn ask(&mut self, asked: &Asked) -> io::Result<Answer> {
         let Asked { key, method, path, once, body, .. } = asked;
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        let once = if once.is_empty() { "".into() } else { format!("Idempotency-Key: {once}\r\n") };
+        let once =
+            if once.is_empty() { String::new() } else { format!("Idempotency-Key: {once}\r\n") };
         let request = format!(
             "{method} /api/v1{path} HTTP/1.1\r\nHost: test\r\nX-API-Key: {key}\r\n{once}\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
