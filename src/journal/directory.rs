@@ -17,7 +17,7 @@ use super::portable;
 use super::reader::{JournalReader, Published};
 use super::recovery::{Marker, SLOT_BYTES};
 use super::repairs::Repairs;
-use super::segment::{Rest, place};
+use super::segment::{Rest, lone_bits, place};
 use super::store::{
     BlockSource, BlockStore, Judged, OpenError, Recovered, Step, StoreError, StoredJournal, judge,
 };
@@ -270,6 +270,11 @@ impl BlockStore for LogStore {
             self.prepared = true;
         }
         self.log.push(first, bytes);
+        // A crash may leave out any sector: what could be missed for a flipped bit comes first.
+        for (from, part) in lone_bits(bytes, used) {
+            let written = self.file.write_all_at(part, wide(used.saturating_add(from)));
+            written.and_then(|()| self.file.sync_data()).map_err(putting)?;
+        }
         self.file.write_all_at(bytes, wide(used)).map_err(putting)
     }
 

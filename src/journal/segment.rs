@@ -234,6 +234,16 @@ fn is_torn(bytes: &[u8], at: usize, end: usize) -> bool {
     lacks && !is_one_bit_off(block)
 }
 
+/// The parts of a block at offset `at` that are one set bit alone in their sector, each with where
+/// it stands in the block. Without such a part the block looks like one of which a bit was flipped.
+pub(super) fn lone_bits(block: &[u8], at: usize) -> impl Iterator<Item = (usize, &[u8])> {
+    // What stands in the first sector has more: a block begins with its magic.
+    let first = SECTOR_BYTES - at % SECTOR_BYTES;
+    let sectors = block.get(first..).unwrap_or_default().chunks(SECTOR_BYTES);
+    let is_lone = |part: &[u8]| part.iter().map(|byte| byte.count_ones()).sum::<u32>() == 1;
+    (first..).step_by(SECTOR_BYTES).zip(sectors).filter(move |(_, part)| is_lone(part))
+}
+
 // A sealed segment: the blocks of a full one, packed into the gzip members of the portable form.
 // It replaces the open form under the same name, so that whoever lists the folder finds each
 // segment once, in either form.

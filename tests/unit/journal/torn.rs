@@ -103,3 +103,19 @@ fn a_sound_block_after_damage_is_found_wherever_it_is() {
     assert_eq!(judged(&vec![7; 60_001], 0), Rest::Damaged);
     assert_eq!(judged(&[7; 600], 0), Rest::Damaged);
 }
+
+/// Without a sector that has one set bit a block looks like one of which that bit was flipped, so
+/// such a sector is written before the others: what is left then is a torn write in any case.
+#[test]
+fn a_bit_alone_in_its_sector_is_there_before_the_rest() {
+    let block = block_of(1);
+    let block = block.bytes();
+    let at = (0..SECTOR_BYTES).find(|at| lone_bits(block, *at).next().is_some()).unwrap();
+    let (from, part) = lone_bits(block, at).next().unwrap();
+    let without = [&block[..from], &vec![0; part.len()], &block[from + part.len()..]].concat();
+    assert_eq!(judged(&without, at), Rest::Damaged);
+    let ahead = [&vec![0; from], part].concat();
+    assert_eq!(judged(&ahead, at), Rest::Torn);
+    // Enough bits cannot be missed for one.
+    assert!((0..SECTOR_BYTES).all(|at| lone_bits(&[3; 2_000], at).next().is_none()));
+}
