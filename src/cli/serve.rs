@@ -79,12 +79,6 @@ pub(crate) fn run(whole: clap::Command, given: &ServeArgs) -> Result<(), Failure
         .build()
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
     let tls = entrances::tls(args)?;
-    if tls.is_none() && !args.listen.ip().is_loopback() && !args.site.trusts_a_proxy() {
-        tracing::warn!(
-            "others can read the keys that travel here: name --tls-cert and --tls-key, or the \
-             proxy with TLS by --trusted-proxy"
-        );
-    }
     let apart = args.admin_listen.is_some();
     #[cfg(feature = "otel")]
     let spans = args.otlp.start()?;
@@ -386,6 +380,12 @@ fn start_serving(
     venue.open(engine.clone());
     say(&format!("listening on {}", urls.public));
     tracing::info!(address = %urls.address, "listening");
+    if args.tls_cert.is_none() && !args.listen.ip().is_loopback() && !args.site.trusts_a_proxy() {
+        tracing::warn!(
+            "others can read the keys that travel here: name --tls-cert and --tls-key, or the \
+             proxy with TLS by --trusted-proxy"
+        );
+    }
     if args.demo {
         say(&banner::banner(&engine.read(), &urls.public));
     } else {

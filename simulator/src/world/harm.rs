@@ -39,7 +39,12 @@ impl World<'_> {
         }
         let started = self.restart(false).map_err(|error| format!("after {what}: {error}"));
         self.disk.set_faults(faults);
-        started
+        started?;
+        // What no start reads is found by whoever reads all: before the copy is damaged, too.
+        if let Some(venue) = self.venue.as_ref().filter(|_| what.contains("sealed segment")) {
+            self.oracle.made_again(venue).map_err(|error| format!("after {what}: {error}"))?;
+        }
+        Ok(())
     }
 
     /// Starts with something damaged: it must be refused by one of these codes, or it may start and
