@@ -188,6 +188,11 @@ def restored(room, data):
     place = ("--archive-s3", "s3://archive/venue", "--s3-endpoint", f"http://127.0.0.1:{STORE}")
     if " in the archive" not in run(BINARY, "fetch-archive", *place, fetched):
         sys.exit("a copy of the archive does not say so")
+    os.makedirs(room + "/other", exist_ok=True)
+    open(room + "/other/lock", "w").close()
+    other = subprocess.run([BINARY, "fetch-archive", *place, room + "/other"], env=ENV, capture_output=True)
+    if other.returncode != 1 or b"not of the bucket" not in other.stderr:
+        sys.exit(f"a server's own archive is written to: {other}")
     place = ("--archive-s3", "s3://archive/vneue", *place[2:])
     nothing = subprocess.run([BINARY, "fetch-archive", *place, room + "/nothing"], env=ENV, capture_output=True)
     if nothing.returncode != 1:

@@ -166,3 +166,34 @@ fn of_what_is_wrong_there_is_no_page() {
     assert_eq!(ask(RAIN).0, 3);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
+
+/// Whoever asked for something is named with it, and why: not whoever carries it out.
+#[test]
+fn a_dispute_and_a_proposal_are_those_of_who_made_them() {
+    let script = r#"venue USD
+user ann
+user olga
+user otto
+deposit ann 10.00
+deposit otto 10.00
+two-persons above 2.00
+market rain window 1h
+publish rain
+ann buy yes 0.60 x2
+otto sell yes 0.60 x2
+by olga resolve rain no
+otto confirms 12
+ann disputes rain bond 1.00 "it rained"
+"#;
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (journal(dir.path(), "asked", script), dir.path().join("report.html"));
+    let (code, answer) = run_on("report", &file, &format!("--market 8 -o {}", out.display()));
+    assert_eq!(code, 0, "{answer}");
+    let page = fs::read_to_string(out).unwrap();
+    for said in [
+        "CLOSED to RESOLVED by otto, announced outcome: no; proposed by olga",
+        "RESOLVED to DISPUTED by ann for a bond of 1.00, announced outcome: no; reason: it rained",
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+}

@@ -169,6 +169,8 @@ pub struct Facts {
     pub closed: Option<Place>,
     /// Checks of the states.
     watch: Watch,
+    /// Who proposed what may yet be confirmed, and why.
+    proposed: BTreeMap<Sequence, String>,
 }
 
 impl Facts {
@@ -186,6 +188,7 @@ impl Facts {
             traded: None,
             closed: None,
             watch: Watch::with(Exchange::check),
+            proposed: BTreeMap::new(),
         }
     }
 
@@ -199,9 +202,26 @@ impl Facts {
         }
     }
 
+    /// Remembers who proposed something of the market, and why.
+    fn propose(&mut self, record: &Record, effect: &Effect) {
+        if let Effect::Proposed(proposed) = effect
+            && proposed.market == self.subject.as_ref().map(|subject| subject.no)
+        {
+            let by = format!("; proposed by {}", self.register.name(proposed.operator));
+            let why = record.act.as_deref().map_or(String::new(), grounds);
+            self.proposed.insert(proposed.proposal, by + &why);
+        }
+    }
+
     fn turned(&mut self, record: &Record, effect: &Effect) {
         let by = match (&record.command, &record.act) {
             (Command::AdvanceClock, _) => "by the clock".to_owned(),
+            (Command::FileDispute { user, bond, .. }, _) => {
+                format!("by {} for a bond of {bond}", self.register.name(*user))
+            }
+            (Command::ConfirmProposal { operator, .. }, _) => {
+                format!("by {}", self.register.name(*operator))
+            }
             (_, Some(act)) => format!("by {}", self.register.name(act.actor)),
             (_, None) => "by the operator".to_owned(),
         };
@@ -231,7 +251,14 @@ impl Facts {
             }
             _ => return,
         };
-        let what = what + &record.act.as_deref().map_or(String::new(), grounds);
+        let why = match &record.command {
+            Command::FileDispute { reason, .. } => format!("; reason: {reason}"),
+            Command::ConfirmProposal { proposal, .. } => {
+                self.proposed.get(proposal).cloned().unwrap_or_default()
+            }
+            _ => String::new(),
+        };
+        let what = what + &why + &record.act.as_deref().map_or(String::new(), grounds);
         self.turns.push(Turn { at: Place::of(record), what });
     }
 
@@ -314,6 +341,7 @@ impl Listener for Facts {
         };
         let mut touched = false;
         for effect in effects {
+            self.propose(record, effect);
             let here = market_of(effect) == Some(market);
             touched |= here;
             if here {
