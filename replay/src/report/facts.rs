@@ -205,7 +205,7 @@ impl Facts {
     /// Remembers who proposed something of the market, and why.
     fn propose(&mut self, record: &Record, effect: &Effect) {
         if let Effect::Proposed(proposed) = effect
-            && proposed.market == self.subject.as_ref().map(|subject| subject.no)
+            && self.subject.as_ref().is_some_and(|subject| proposed.market == Some(subject.no))
         {
             let by = format!("; proposed by {}", self.register.name(proposed.operator));
             let why = record.act.as_deref().map_or(String::new(), grounds);
