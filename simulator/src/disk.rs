@@ -450,3 +450,7 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/simulator/disk.rs"]
+mod tests;

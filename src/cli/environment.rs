@@ -16,9 +16,10 @@ const PREFIX: &str = "OPENOUTCRY_";
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 /// The modules that log; all lines are from one of them.
 const OURS: &str = "openoutcry";
-/// The modules right in it, by their present names and two former ones.
-const MODULES: [&str; 9] =
-    ["cli", "engine", "http", "journal", "views", "exchange", "flow", "api", "projection"];
+/// The crates that log. A filter calls them `openoutcry::http`, as parts of one program.
+pub(super) const CRATES: [&str; 6] = ["exchange", "journal", "views", "engine", "http", "flow"];
+/// What else a filter may name: the program's own part, and former names of two crates.
+const PARTS: [&str; 3] = ["cli", "api", "projection"];
 
 /// Refuses variables that look like ours and are not.
 ///
@@ -63,8 +64,9 @@ pub(crate) fn check_filter(text: &str) -> Result<(), String> {
             return Err(format!("`{part}`: the modules are {OURS} and those in it, {OURS}::http"));
         }
         let module = target.unwrap_or(part).split("::").nth(1);
-        if let Some(module) = module.filter(|module| !MODULES.contains(module)) {
-            let hint = nearest(module, MODULES.into_iter());
+        let known = || CRATES.into_iter().chain(PARTS);
+        if let Some(module) = module.filter(|module| !known().any(|name| name == *module)) {
+            let hint = nearest(module, known());
             return Err(format!("`{part}`: {OURS} has no module {module}{hint}"));
         }
         if !bare_module && (level.is_empty() || LevelFilter::from_str(level).is_err()) {

@@ -12,7 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Registry, fmt, registry, reload};
 
 use super::Failure;
-use super::environment::check_filter;
+use super::environment::{CRATES, check_filter};
 use super::output::{self, LogLine};
 
 /// The level of what the filter does not name, unless it has a level of its own for that.
@@ -87,9 +87,6 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
         output::finish();
     }
 }
-
-/// The crates that log. A filter calls them `openoutcry::http`, as parts of one program.
-const CRATES: [&str; 6] = ["exchange", "journal", "views", "engine", "http", "flow"];
 
 /// A checked filter in the names that log lines have: `openoutcry` is all crates. `api` and
 /// `projection` are former names of two.

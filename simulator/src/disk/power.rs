@@ -4,7 +4,7 @@ use super::{Node, Unsynced, put};
 use crate::chance::Chance;
 
 /// The least that is written as a whole.
-const SECTOR_BYTES: usize = 512;
+pub(super) const SECTOR_BYTES: usize = 512;
 
 /// What a loss of power leaves of a file or a folder.
 pub(super) fn lose(node: &mut Node, mood: u64, chance: &mut Chance) {
