@@ -59,32 +59,29 @@ pub(crate) fn loopback_only(address: SocketAddr) -> Result<(), NotLoopback> {
     if address.ip().to_canonical().is_loopback() { Ok(()) } else { Err(NotLoopback(address)) }
 }
 
-/// A demo in memory, for the tests of this module.
+/// A demo in memory whose past ended some days ago, for the tests of this module.
 #[cfg(test)]
 fn venue() -> engine::Engine {
-    venue_by(engine::start::Options::default())
-}
-
-#[cfg(test)]
-fn venue_by(options: engine::start::Options) -> engine::Engine {
     use std::sync::LazyLock;
 
+    use engine::{clock, start};
     use exchange::units::{Sequence, TimeMs};
     use journal::memory::MemoryJournal;
     use journal::{Journal, block::Block};
 
+    const DAYS_AGO_MS: i64 = 5 * 24 * 60 * 60 * 1_000;
     // Written once, since it takes a while without optimisation.
     static PAST: LazyLock<Vec<Block>> = LazyLock::new(|| {
         let mut journal = MemoryJournal::new();
-        let now = TimeMs::new(1_795_000_000_000).unwrap();
-        history::write(&mut journal, now, pictures::Pictures::at("http://x")).unwrap().unwrap();
+        let ended = TimeMs::new(clock::now().get() - DAYS_AGO_MS).unwrap();
+        history::write(&mut journal, ended, pictures::Pictures::at("http://x")).unwrap().unwrap();
         journal.read(Sequence::new(1)).map(|block| (*block.unwrap()).clone()).collect()
     });
     let mut journal = MemoryJournal::new();
     for block in PAST.iter() {
         journal.append(block.clone()).unwrap();
     }
-    engine::start::start(journal, options).unwrap().engine()
+    start::start(journal, start::Options::default()).unwrap().engine()
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::*;
-use crate::cli::demo::{people::Person, stage, venue_by};
+use crate::cli::demo::{people::Person, stage};
 use engine::clock::{Clock, Timepiece};
-use engine::start::Options;
+use engine::start::{Options, start};
 use exchange::command::Direction;
 use exchange::effect::Effect;
 use exchange::market::MarketStatus;
@@ -103,7 +103,8 @@ fn a_journal_of_another_kind_is_left_alone() {
 #[test]
 fn markets_are_open_closed_decided_and_voided_and_the_open_ones_have_books_and_charts() {
     let clock = Some(Clock::reading(Box::new(Stopped), TimeMs::new(NOW).unwrap()));
-    let engine = venue_by(Options { clock, ..Options::default() });
+    let options = Options { clock, ..Options::default() };
+    let engine = start(written(NOW), options).unwrap().engine();
     let model = engine.read();
     stage::check(&model).unwrap();
     let mut statuses = BTreeMap::new();
