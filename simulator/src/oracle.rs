@@ -38,29 +38,43 @@ const DISK_TIMES: u64 = 4;
 const DISK_BYTES: u64 = 4 << 20;
 
 /// Reads a directory without its venue, as an auditor does: the log, and the archive if there is
-/// one, must verify and lead to this head. What they come to, [`Oracle::made_again`] compares.
-pub fn verified(head: &Head, archived: bool) -> Result<(), String> {
+/// one, must verify and lead to this head; so the chain's hashes make them the same. What they come
+/// to, [`Oracle::made_again`] compares. Returns the bytes of the log's blocks.
+pub fn verified(head: &Head, archived: bool) -> Result<u64, String> {
     let words = |error: &dyn std::fmt::Display| format!("VERIFY: {error}");
     let (log, _) = read_only(&data()).map_err(|error| words(&error))?;
     let log = log.read(Sequence::new(1)).map(|block| block.map_err(|error| words(&error)));
-    leads_to(head, log)?;
-    if !archived {
-        return Ok(());
+    let journaled = leads_to(head, log)?;
+    if archived {
+        let blocks = PortableFile::open(&archive()).map_err(|error| words(&error))?;
+        leads_to(head, blocks.map(|block| block.map_err(|error| words(&error))))?;
     }
-    let blocks = PortableFile::open(&archive()).map_err(|error| words(&error))?;
-    leads_to(head, blocks.map(|block| block.map_err(|error| words(&error))))
+    Ok(journaled)
 }
 
 fn leads_to(
     head: &Head,
     blocks: impl Iterator<Item = Result<Durable<Block>, String>>,
-) -> Result<(), String> {
-    let mut last = Head::START;
+) -> Result<u64, String> {
+    let (mut last, mut bytes) = (Head::START, 0_u64);
     for block in blocks {
-        last = block?.head();
+        let block = block?;
+        bytes = bytes.saturating_add(u64::try_from(block.bytes().len()).unwrap_or(u64::MAX));
+        last = block.head();
     }
     let same = (last.sequence, last.hash) == (head.sequence, head.hash);
-    if same { Ok(()) } else { Err(format!("VERIFY: it ends with {}", last.sequence)) }
+    if same { Ok(bytes) } else { Err(format!("VERIFY: it ends with {}", last.sequence)) }
+}
+
+/// Checks that a data directory of so many bytes, with a journal of so many and pages of so many
+/// rows, is as small as it should be.
+pub fn bounded(used: u64, journaled: u64, rows: u64) -> Result<(), String> {
+    let times = DISK_TIMES.saturating_add(8_u64.saturating_sub(rows));
+    let most = journaled.saturating_mul(times).saturating_add(DISK_BYTES);
+    if used <= most {
+        return Ok(());
+    }
+    Err(format!("DISK: {used} bytes for {journaled} of blocks, more than {most}"))
 }
 
 /// Hears every record as it is folded.
@@ -352,22 +366,6 @@ impl Oracle {
         }
         let digest = Sha256::digest(&again);
         Ok(digest.first_chunk().copied().map(u64::from_le_bytes).unwrap_or_default())
-    }
-
-    /// Checks that a data directory of so many bytes, of a venue at rest, is as small as it should
-    /// be.
-    pub fn bounded(&self, venue: &Venue, used: u64) -> Result<(), String> {
-        let journaled = venue.reader().read(Sequence::new(1)).map(|block| {
-            block.map_or(0, |block| u64::try_from(block.bytes().len()).unwrap_or(u64::MAX))
-        });
-        let journaled: u64 = journaled.sum();
-        let short = 8_u64.saturating_sub(venue.history.history().rows_per_page());
-        let times = DISK_TIMES.saturating_add(short);
-        let most = journaled.saturating_mul(times).saturating_add(DISK_BYTES);
-        if used <= most {
-            return Ok(());
-        }
-        Err(format!("DISK: {used} bytes for {journaled} of blocks, more than {most}"))
     }
 
     /// Compares the archive with the journal.

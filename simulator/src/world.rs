@@ -445,15 +445,13 @@ impl<'a> World<'a> {
         }
         self.oracle.state(&venue)?;
         self.digest = self.oracle.made_again(&venue)?;
-        if self.options.archive {
-            venue.archive();
-            self.oracle.archived(&venue)?;
-        }
-        let head = venue.head();
-        self.oracle.bounded(&venue, self.disk.used_in(&data()))?;
+        venue.archive();
+        let (head, used) = (venue.head(), self.disk.used_in(&data()));
+        let rows = venue.history.history().rows_per_page();
         venue.stop();
         // An auditor reads what is there afterwards, without the venue.
-        oracle::verified(&head, self.options.archive)
+        let journaled = oracle::verified(&head, self.options.archive)?;
+        oracle::bounded(used, journaled, rows)
     }
 
     /// The first commands: rules, users, markets.

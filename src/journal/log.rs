@@ -129,7 +129,7 @@ impl Log {
         };
         let rest = if bytes.starts_with(&GZIP_MAGIC) {
             // Its successor was there before it was sealed, and is on disk.
-            let members = places(&bytes).and_then(|places| {
+            let members = places(&bytes, *last).and_then(|places| {
                 let (first, place) = places.last().cloned().unwrap_or((*last, 0..0));
                 unpack(bytes.get(place).unwrap_or_default(), first)
             });
@@ -284,7 +284,7 @@ impl Log {
                 let what = format!("the block of record {} is not sound", run.next());
                 return if whole { Ok(run) } else { Err(wrong(what)) };
             }
-            let found = Arc::new(places(&bytes).map_err(wrong)?);
+            let found = Arc::new(places(&bytes, closed.first).map_err(wrong)?);
             Arc::clone(closed.places().insert(found))
         };
         let after = places.partition_point(|(first, _)| *first <= record);
@@ -375,7 +375,7 @@ impl Log {
         if !bytes.starts_with(&GZIP_MAGIC) {
             return Ok(None);
         }
-        let places = places(&bytes).map_err(|what| damaged(&path, &what))?;
+        let places = places(&bytes, first).map_err(|what| damaged(&path, &what))?;
         let wanted = places.into_iter().filter(|(first, _)| *first >= from);
         let member = |place: Range<usize>| bytes.get(place).unwrap_or_default().to_vec();
         Ok(Some(wanted.map(|(first, place)| (first, member(place))).collect()))

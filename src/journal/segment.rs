@@ -294,8 +294,12 @@ pub(super) fn unpack(packed: &[u8], first: Sequence) -> Result<Run, String> {
     Err(format!("the block of record {} is not sound", run.next()))
 }
 
-/// Where the members of a sealed segment stand in its bytes, each with its first record.
-pub(super) fn places(bytes: &[u8]) -> Result<Vec<(Sequence, Range<usize>)>, String> {
+/// Where the members of a sealed segment stand in its bytes, each with its first record; the first
+/// one's is that of the segment, whose name tells it.
+pub(super) fn places(
+    bytes: &[u8],
+    first: Sequence,
+) -> Result<Vec<(Sequence, Range<usize>)>, String> {
     let (mut places, mut offset) = (Vec::new(), 0_usize);
     while let Some(rest) = bytes.get(offset..).filter(|rest| !rest.is_empty()) {
         let faulty = |fault: MemberFault| format!("at byte {offset}: {fault}");
@@ -303,7 +307,7 @@ pub(super) fn places(bytes: &[u8]) -> Result<Vec<(Sequence, Range<usize>)>, Stri
         let length = usize::try_from(header.member_bytes()).unwrap_or(usize::MAX);
         let whole = rest.get(..length).ok_or_else(|| faulty(MemberFault::Truncated))?;
         let end = offset.saturating_add(length);
-        places.push((begins(whole)?, offset..end));
+        places.push((if offset == 0 { first } else { begins(whole)? }, offset..end));
         offset = end;
     }
     Ok(places)

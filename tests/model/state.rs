@@ -18,8 +18,8 @@ use crate::naive::{Addressed, Naive};
 type Level = (Tick, Lots, u32);
 
 /// Orders of the read model that are compared each time: the newest, and some of all.
-const NEWEST: usize = 24;
-const SAMPLE: usize = 12;
+const NEWEST: usize = 12;
+const SAMPLE: usize = 3;
 
 const SIDES: [Direction; 2] = [Direction::Up, Direction::Down];
 
