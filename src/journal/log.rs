@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use super::block::{Block, ChainHash, Head, RawBlock};
+use super::block::{Block, Head, RawBlock};
 use super::copy::{self, CopyFolder, Neighbours};
 use super::disk::{self, File};
 use super::member::GZIP_MAGIC;
@@ -238,10 +238,26 @@ impl Log {
         Ok(found(&state.tail))
     }
 
-    /// The run of a full segment that holds a record, or ends last before it. A segment that cannot
-    /// be read is mended first, if it can be.
-    fn run(&self, closed: &Closed, record: Sequence) -> Result<Arc<Run>, StoreError> {
-        self.run_as_is(closed, record).or_else(|error| {
+    /// The run that holds a record, of the full segment before record `next`. A segment that cannot
+    /// be read is mended first, if it can be, and so is one that ends too early: the one after it
+    /// is gone.
+    fn run(
+        &self,
+        closed: &Closed,
+        record: Sequence,
+        next: Sequence,
+    ) -> Result<Arc<Run>, StoreError> {
+        let whole = |run: Arc<Run>| {
+            let what =
+                || format!("it ends before record {}, and {next} begins the next", run.next());
+            let lacks = run.next() <= record;
+            if lacks {
+                Err(damaged(&segment(&self.folder, closed.first), &what()))
+            } else {
+                Ok(run)
+            }
+        };
+        self.run_as_is(closed, record).and_then(whole).or_else(|error| {
             if !error.damaged {
                 return Err(error);
             }
@@ -340,13 +356,10 @@ impl Log {
         for first in closed.iter().skip(closed.len().saturating_sub(newest)) {
             let Some((segment_of, next)) = self.closed_with(*first)? else { continue };
             // What holds the last record may be at hand: as the block after the segment before.
-            let last = self.run(&segment_of, Sequence::new(next.get().saturating_sub(1)))?;
+            let last = self.run(&segment_of, Sequence::new(next.get().saturating_sub(1)), next)?;
             let after = self.block_of(next).ok().flatten();
-            let (end, hash) = match last.blocks().next_back() {
-                Some((_, block)) => (last.next(), super::block::hash(block)),
-                None => (*first, ChainHash::ZERO),
-            };
-            if end != next || after.is_some_and(|after| after.previous() != hash) {
+            let hash = last.blocks().next_back().map(|(_, block)| super::block::hash(block));
+            if last.next() != next || after.is_some_and(|after| Some(after.previous()) != hash) {
                 let what = format!("it does not lead to record {next}, with which the next begins");
                 self.mend(*first, damaged(&segment(&self.folder, *first), &what))?;
             }
@@ -387,8 +400,10 @@ impl BlockSource for Log {
         if let Some(block) = self.on_run(|tail| tail.run.at_or_before(record))? {
             return Ok(Some(block));
         }
-        let Some((closed, _)) = self.closed_with(record)? else { return Ok(None) };
-        Ok(self.run(&closed, record)?.at_or_before(record))
+        let Some((closed, next)) = self.closed_with(record)? else { return Ok(None) };
+        // Beyond all records the last one is meant.
+        let within = record.min(Sequence::new(next.get().saturating_sub(1)));
+        Ok(self.run(&closed, within, next)?.at_or_before(record))
     }
 
     fn at_or_after(&self, record: Sequence) -> Result<Option<Stored>, StoreError> {
@@ -397,19 +412,19 @@ impl BlockSource for Log {
             return self.on_run(|tail| tail.run.at_or_after(record));
         };
         if record < next {
-            let run = self.run(&closed, record)?;
+            let run = self.run(&closed, record, next)?;
             if let Some(block) = run.at_or_after(record) {
                 return Ok(Some(block));
             }
             // The next run of this segment, if it has one.
-            if run.next() > record && run.next() < next {
-                return Ok(self.run(&closed, run.next())?.at_or_after(record));
+            if run.next() < next {
+                return Ok(self.run(&closed, run.next(), next)?.at_or_after(record));
             }
         }
         match self.on_run(|tail| (tail.first == next).then(|| tail.run.at_or_after(record)))? {
             Some(block) => Ok(block),
             None => match self.closed_with(next)? {
-                Some((closed, _)) => Ok(self.run(&closed, next)?.at_or_after(record)),
+                Some((closed, after)) => Ok(self.run(&closed, next, after)?.at_or_after(record)),
                 None => Ok(None),
             },
         }

@@ -20,10 +20,18 @@ use crate::venue::data;
 
 /// A block of one record, of whose last eight bytes the very last bit alone is set.
 fn block_after(head: &Head) -> Block {
+    block_of(head, 1)
+}
+
+/// A block of so many records.
+fn block_of(head: &Head, records: u64) -> Block {
     let mut builder = BlockBuilder::new(head);
-    let command = Command::CancelOrder { user: UserNo(0), order: OrderNo(Sequence::new(1 << 63)) };
-    let (sequence, time) = (head.sequence.next(), TimeMs::new(1_700_000_000_000).unwrap());
-    builder.push(Record { sequence, time, once: None, act: None, command }).unwrap();
+    let time = TimeMs::new(1_700_000_000_000).unwrap();
+    for sequence in (1..=records).map(|after| Sequence::new(head.sequence.get() + after)) {
+        let (user, order) = (UserNo(0), OrderNo(Sequence::new(1 << 63)));
+        let command = Command::CancelOrder { user, order };
+        builder.push(Record { sequence, time, once: None, act: None, command }).unwrap();
+    }
     builder.build(Results::NONE).unwrap()
 }
 
@@ -52,4 +60,38 @@ fn a_start_follows_a_loss_of_power_whichever_sector_is_missing() {
         drop(journal);
         mount(None);
     }
+}
+
+/// A start looks at the newest full segments alone; whoever reads an older one that is gone has it
+/// made anew.
+#[test]
+fn an_old_segment_that_is_gone_is_made_anew_when_it_is_read() {
+    let disk = Arc::new(Disk::new(Chance::of(1)));
+    mount(Some(Arc::new(Mounted(Arc::clone(&disk)))));
+    let (mut journal, _) = LogJournal::open(&data()).unwrap();
+    let full = |disk: &Disk| {
+        let files = disk.files(&data().join("journal/log"));
+        files.into_iter().filter(|path| path.extension().is_some_and(|of| of == "blocks"))
+    };
+    while full(&disk).count() < 48 {
+        journal.append(block_of(journal.head(), 400)).unwrap();
+        while journal.store().tidy() {}
+    }
+    let head = *journal.head();
+    drop(journal);
+    // Read from the beginning, from the gone one's first record, and from one within it.
+    for (place, within) in [(1, None), (3, Some(0)), (5, Some(401))] {
+        let gone = full(&disk).nth(place).unwrap();
+        let begins: u64 = gone.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+        let from = Sequence::new(within.map_or(1, |within| begins + within));
+        disk.lose(&gone);
+        let (journal, recovered) = LogJournal::open(&data()).unwrap();
+        assert_eq!(recovered.repairs.count(), 0, "{place}: the start has looked at it");
+        let mut read = journal.reader().read(from).map(Result::unwrap);
+        let first = read.next().unwrap();
+        assert!(first.first() <= from && from <= first.last(), "{place}");
+        assert_eq!(read.last().unwrap().head(), head, "{place}");
+        assert_eq!(recovered.repairs.count(), 1, "{place}");
+    }
+    mount(None);
 }
