@@ -63,6 +63,13 @@ fn flip(disk: &Disk, path: &Path, at: usize, bit: u8) -> bool {
     })
 }
 
+/// The first records of the log's segments that are there.
+pub fn firsts(disk: &Disk) -> Vec<u64> {
+    let segments = disk.files(&data().join("journal/log"));
+    let segments = segments.iter().filter(|path| path.extension().is_some_and(|of| of == "blocks"));
+    segments.filter_map(|path| path.file_stem()?.to_str()?.parse().ok()).collect()
+}
+
 /// The last segment that the copy has, as far as was noted.
 pub fn fed(disk: &Disk) -> u64 {
     let noted = disk.read(&data().join("journal/sled.fed")).unwrap_or_default();

@@ -8,7 +8,7 @@ pub mod mounted;
 
 #[cfg(feature = "simulated")]
 pub use mounted::{
-    File, Metadata, MetadataExt, OpenOptions, canonicalize, create_dir_all, exists, is_dir,
+    File, Metadata, MetadataExt, OpenOptions, canonicalize, copy, create_dir_all, exists, is_dir,
     is_file, links_and_length, metadata, open_path, read, read_dir, read_to_string, remove_dir_all,
     remove_file, rename, segment_bytes, simulated, write,
 };
@@ -19,7 +19,7 @@ pub use system::*;
 #[cfg(not(feature = "simulated"))]
 mod system {
     pub use std::fs::{
-        File, Metadata, OpenOptions, canonicalize, create_dir_all, metadata, read, read_dir,
+        File, Metadata, OpenOptions, canonicalize, copy, create_dir_all, metadata, read, read_dir,
         read_to_string, remove_dir_all, remove_file, rename, write,
     };
     use std::io;

@@ -2,7 +2,6 @@
 //! every block is durable and was read back, the directory cannot be opened as a journal.
 
 use std::collections::VecDeque;
-use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +10,8 @@ use super::copy::{Shape, caught, open_sled};
 use super::directory::{
     JOURNAL_DIR, LOCK_FILE, LogJournal, LogStore, UNFINISHED_FILE, at, lock, log_of, sync_names,
 };
-use super::disk::File;
-use super::log::{SEGMENT_BYTES, segment};
+use super::disk::{self, File, OpenOptions};
+use super::log::{segment, segment_bytes};
 use super::recovery::{self, Marker, Reason, SLOT_BYTES};
 use super::segment::{Run, pack, place};
 use super::store::{OpenError, Step, StoreError};
@@ -62,7 +61,7 @@ pub fn import(
     if holds_something(data)? {
         return Err(ImportError::NotEmpty(data.to_owned()));
     }
-    fs::create_dir_all(data)?;
+    disk::create_dir_all(data)?;
     let locked = claim(data)?;
     // Held until the sign or everything else is removed: another import would take this one for
     // interrupted.
@@ -75,7 +74,7 @@ pub fn import(
     let imported = fill(data, locked, blocks, on_block);
     match &imported {
         Ok(_) => {
-            fs::remove_file(&unfinished)?;
+            disk::remove_file(&unfinished)?;
             sync_folder(data)?;
         }
         // Best effort; the sign stays. A directory without it would open as a new, empty venue if
@@ -102,7 +101,7 @@ fn fill(
     mut on_block: impl FnMut(&Block),
 ) -> Result<Head, ImportError> {
     let folder = log_of(data);
-    fs::create_dir_all(&folder)?;
+    disk::create_dir_all(&folder)?;
     let mut head = Head::START;
     let begun = |first: Sequence| (first, Run::read(Vec::new(), first).0);
     let (mut first, mut run) = begun(head.sequence.next());
@@ -111,7 +110,7 @@ fn fill(
         let follows = block.follows(&head);
         let misfit = |fault| JournalError::Misfit { first: block.first(), fault };
         follows.map_err(|fault| ImportError::Source(misfit(fault)))?;
-        if run.bytes().len().saturating_add(block.bytes().len()) > SEGMENT_BYTES {
+        if run.bytes().len().saturating_add(block.bytes().len()) > segment_bytes() {
             let members = pack(&run)?;
             let members = members.iter().map(|(_, member)| member.as_slice());
             place(&segment(&folder, first), members)?;
@@ -124,7 +123,7 @@ fn fill(
     if head == Head::START {
         return Err(ImportError::Empty);
     }
-    let zeros = vec![0; SEGMENT_BYTES.saturating_sub(run.bytes().len())];
+    let zeros = vec![0; segment_bytes().saturating_sub(run.bytes().len())];
     place(&segment(&folder, first), [run.bytes(), &zeros])?;
     place(&data.join(MARKER_FILE), [Marker::Clear.encode().as_slice()])?;
     sync_names(data, &folder)?;
@@ -138,8 +137,8 @@ fn fill(
 
 /// Whether a directory holds anything but a lock or an interrupted import.
 fn holds_something(data: &Path) -> io::Result<bool> {
-    let unfinished = data.join(UNFINISHED_FILE).exists();
-    let entries = match fs::read_dir(data) {
+    let unfinished = disk::exists(&data.join(UNFINISHED_FILE));
+    let entries = match disk::read_dir(data) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
@@ -161,16 +160,16 @@ fn empty(data: &Path) -> io::Result<()> {
         io::ErrorKind::NotFound => Ok(()),
         _ => Err(error),
     };
-    fs::remove_dir_all(data.join(JOURNAL_DIR)).or_else(absent)?;
+    disk::remove_dir_all(data.join(JOURNAL_DIR)).or_else(absent)?;
     for name in [MARKER_FILE, PARTIAL_MARKER_FILE] {
-        fs::remove_file(data.join(name)).or_else(absent)?;
+        disk::remove_file(data.join(name)).or_else(absent)?;
     }
     sync_folder(data)
 }
 
 /// Makes a directory's entries and its own name durable.
 fn sync_folder(data: &Path) -> io::Result<()> {
-    let whole = data.canonicalize()?;
+    let whole = disk::canonicalize(data)?;
     for folder in [Some(whole.as_path()), whole.parent()].into_iter().flatten() {
         File::open(folder)?.sync_all()?;
     }
@@ -212,7 +211,7 @@ impl OldJournal {
         let lock = lock(data)?;
         let read = |name: &str| {
             let path = data.join(name);
-            fs::read(&path).map_err(at(&path))
+            disk::read(&path).map_err(at(&path))
         };
         let refused = match Marker::decode(&read(MARKER_FILE)?) {
             Marker::Refused { first, .. } => Some(first),
@@ -226,7 +225,7 @@ impl OldJournal {
         let slots = WITNESS_OFFSETS.iter().filter_map(slot);
         let known = slots.filter_map(|slot| recovery::decode(WITNESS_MAGIC, slot));
         let acknowledged = known.map(|(last, _)| last).max().unwrap_or_default();
-        let wal = match fs::read(data.join("wal")) {
+        let wal = match disk::read(data.join("wal")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             read => read.map_err(at(data))?,
         };

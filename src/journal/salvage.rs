@@ -6,7 +6,7 @@
 //! which every sound block counts, wherever it stands; and the log's copy.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::TryLockError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,8 @@ use memchr::memmem;
 use super::block::{Block, ChainHash, Head, MAGIC, RawBlock};
 use super::copy::CopyFolder;
 use super::directory::{COPY_DIR, JOURNAL_DIR, LOCK_FILE, log_of};
-use super::log::{SEGMENT_BYTES, segment, segments};
+use super::disk::{self, File};
+use super::log::{segment, segment_bytes, segments};
 use super::member::{GZIP_MAGIC, MEMBER_START, MemberHeader};
 use super::portable::{self, PortableFile};
 use super::recovery::Marker;
@@ -147,13 +148,13 @@ impl Salvage {
             fault(&folder, &error);
             Vec::new()
         });
-        let marker = fs::read(&marker_path).map(|bytes| Marker::decode(&bytes));
+        let marker = disk::read(&marker_path).map(|bytes| Marker::decode(&bytes));
         let marker = marker.unwrap_or(Marker::Unreadable);
         if marker == Marker::Unreadable {
             fault(&marker_path, &"it cannot be read");
         }
         let (from, to) = (data.join(JOURNAL_DIR).join(COPY_DIR), scratch.join(COPY_DIR));
-        let copy = from.is_dir().then(|| copied(&from, &to).map(|()| CopyFolder::at(to)));
+        let copy = disk::is_dir(&from).then(|| copied(&from, &to).map(|()| CopyFolder::at(to)));
         let copy = copy.transpose().unwrap_or_else(|error| {
             fault(&from, &error);
             None
@@ -253,7 +254,7 @@ impl Salvage {
         };
         if let Some(first) = holding {
             let path = segment(&self.folder, first);
-            match fs::read(&path) {
+            match disk::read(&path) {
                 Ok(bytes) => sound_blocks(&bytes).into_iter().for_each(|b| add(b, Origin::Log)),
                 Err(error) => self.faults.push(format!("{}: {error}", path.display())),
             }
@@ -313,8 +314,8 @@ impl Salvage {
     fn ends_whole(&mut self) -> bool {
         let Some(last) = self.segments.last().copied() else { return false };
         let path = segment(&self.folder, last);
-        let bytes = fs::read(&path).unwrap_or_default();
-        if bytes.len() != SEGMENT_BYTES {
+        let bytes = disk::read(&path).unwrap_or_default();
+        if bytes.len() != segment_bytes() {
             self.faults.push(format!("{}: it is no whole open segment", path.display()));
             return false;
         }
@@ -350,7 +351,7 @@ fn archive_blocks(
     let mut files = portable::files(path).map_err(|error| failed(path, error))?;
     files.retain(|file| File::open(file).inspect_err(|error| fault(file, error)).is_ok());
     let blocks_of = |file: PathBuf| -> Box<dyn Iterator<Item = Block>> {
-        let bytes = fs::read(&file).unwrap_or_default();
+        let bytes = disk::read(&file).unwrap_or_default();
         if bytes.starts_with(&GZIP_MAGIC) {
             let members: Vec<usize> = memmem::find_iter(&bytes, &MEMBER_START).collect();
             return Box::new(members.into_iter().flat_map(move |at| member_blocks(&bytes, at)));
@@ -401,11 +402,11 @@ fn extend(spans: &mut Vec<Span>, block: &Block, origin: Origin) {
 
 /// Copies a folder's files.
 fn copied(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
+    disk::create_dir_all(to)?;
+    for entry in disk::read_dir(from)? {
         let entry = entry?;
         if entry.file_type()?.is_file() {
-            fs::copy(entry.path(), to.join(entry.file_name()))?;
+            disk::copy(entry.path(), to.join(entry.file_name()))?;
         }
     }
     Ok(())

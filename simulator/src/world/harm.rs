@@ -1,9 +1,18 @@
 //! What is damaged while the venue is off, and what must come of it.
 
+use std::path::Path;
+
+use exchange::units::Sequence;
+use journal::Journal;
+use journal::directory::LogJournal;
+use journal::disk::mounted::ROOT;
+use journal::import::{ImportError, import};
+use journal::salvage::Salvage;
+
 use super::World;
 use crate::damage::{self, Expected};
 use crate::disk::Faults;
-use crate::venue::Venue;
+use crate::venue::{Venue, archive, data};
 
 impl World<'_> {
     /// Something is damaged while the venue is off; it must start all the same, or name the damage,
@@ -58,6 +67,7 @@ impl World<'_> {
                     return Err(format!("NAMED: {what}, and the start says {refused}"));
                 };
                 self.mark(&format!("a start was refused: {code}"));
+                self.salvage(code).map_err(|error| format!("SALVAGE: after {what}: {error}"))?;
                 return Ok(false);
             }
         };
@@ -76,5 +86,48 @@ impl World<'_> {
         self.oracle.tap.forget();
         venue.stop();
         Ok(anew)
+    }
+
+    /// After a refused start the operator is told to salvage: a new directory gets all that is still
+    /// known to be durable, nothing that was refused, and opens.
+    fn salvage(&mut self, code: &str) -> Result<(), String> {
+        let words = |error: &dyn std::fmt::Display| error.to_string();
+        let (root, known) = (Path::new(ROOT), self.oracle.known);
+        let new = root.join("salvaged");
+        let archive = archive();
+        let archived = (!self.disk.files(&archive).is_empty()).then_some(archive.as_path());
+        let chain = Salvage::of(&data(), archived, &root.join("scratch"));
+        let mut chain = chain.map_err(|error| words(&error))?;
+        let imported = import(&new, &mut chain, |_| {});
+        let done = chain.finish();
+        let head = match imported {
+            // Only the open segment, whose first block is damaged, and no archive.
+            Err(ImportError::Empty) => done.head,
+            imported => imported.map_err(|error| words(&error))?,
+        };
+        // What is full has a copy; without its marker a directory's last block may be a refused
+        // one.
+        let mut sure = damage::firsts(&self.disk).into_iter().rev().skip(usize::from(!done.marked));
+        let sure = Sequence::new(sure.next().unwrap_or(1).saturating_sub(1));
+        let of_log = code.starts_with("RECOVERY") || code == "OPEN_FILE_MISSING";
+        let least = if of_log { sure } else { known.sequence };
+        if head.sequence < least || done.complete && head.sequence < known.sequence {
+            let (last, complete) = (known.sequence, done.complete);
+            return Err(format!("{head:?} of {last}, {least} is sure, complete {complete}"));
+        }
+        self.mark(if done.complete { "all was salvaged" } else { "a part was salvaged" });
+        if head.sequence == Sequence::ZERO {
+            return Ok(());
+        }
+        let (journal, _) = LogJournal::open(&new).map_err(|error| words(&error))?;
+        let mut truth = self.oracle.records.iter();
+        for block in journal.reader().read(Sequence::new(1)) {
+            let block = block.map_err(|error| words(&error))?;
+            if !block.records().iter().all(|record| truth.next() == Some(record)) {
+                return Err(format!("the block of record {} is another", block.first()));
+            }
+        }
+        let whole = head.sequence < known.sequence || head.hash == known.hash;
+        if whole && *journal.head() == head { Ok(()) } else { Err(format!("it leads to {head:?}")) }
     }
 }

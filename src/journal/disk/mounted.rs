@@ -391,6 +391,16 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> 
     File::create(path)?.write_all(bytes.as_ref())
 }
 
+/// Copies a file on its disk; returns its length.
+pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u64> {
+    if there(from.as_ref()).is_none() {
+        return fs::copy(from, to);
+    }
+    let bytes = read(from)?;
+    write(to, &bytes)?;
+    Ok(u64::try_from(bytes.len()).unwrap_or(u64::MAX))
+}
+
 /// What a path leads to.
 pub fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
     match there(path.as_ref()) {
