@@ -31,6 +31,8 @@ const WAITING_MAX: usize = 600;
 const CUT_STARTS_MAX: u32 = 5;
 /// After one start in so many everything is made again from the journal.
 const MADE_AGAIN_ONE_IN: u64 = 12;
+/// Before one in so many starts without a loss of power everything is salvaged.
+const SALVAGED_ONE_IN: u64 = 6;
 /// The parts that write to the disk.
 const WRITERS: [&str; 5] = ["sequencer", "keeper", "history", "snapshotter", "archiver"];
 /// Steps in which a healthy venue answers what it is asked.
@@ -295,6 +297,9 @@ impl<'a> World<'a> {
     /// The machine or the venue ends, and starts until it runs.
     fn restart(&mut self, power: bool) -> Result<(), String> {
         self.end(power)?;
+        if !power && !self.oracle.doubt && self.chance.split().one_in(SALVAGED_ONE_IN) {
+            self.salvage_at_rest()?;
+        }
         for round in 0.. {
             if self.chance.one_in(self.options.cut_starts) && round < CUT_STARTS_MAX && !self.safe {
                 // What is decided about the log's end comes first.

@@ -46,14 +46,13 @@ impl World<'_> {
         if undone {
             self.disk.restore(before);
         }
-        let started = self.restart(false).map_err(|error| format!("after {what}: {error}"));
-        self.disk.set_faults(faults);
-        started?;
+        let mut done = self.restart(false);
         // What no start reads is found by whoever reads all: before the copy is damaged, too.
         if let Some(venue) = self.venue.as_ref().filter(|_| what.contains("sealed segment")) {
-            self.oracle.made_again(venue).map_err(|error| format!("after {what}: {error}"))?;
+            done = done.and_then(|()| self.oracle.made_again(venue).map(drop));
         }
-        Ok(())
+        self.disk.set_faults(faults);
+        done.map_err(|error| format!("after {what}: {error}"))
     }
 
     /// Starts with something damaged: it must be refused by one of these codes, or it may start and
@@ -67,7 +66,8 @@ impl World<'_> {
                     return Err(format!("NAMED: {what}, and the start says {refused}"));
                 };
                 self.mark(&format!("a start was refused: {code}"));
-                self.salvage(code).map_err(|error| format!("SALVAGE: after {what}: {error}"))?;
+                let whole = !code.starts_with("RECOVERY") && *code != "OPEN_FILE_MISSING";
+                self.salvage(whole).map_err(|error| format!("SALVAGE: after {what}: {error}"))?;
                 return Ok(false);
             }
         };
@@ -88,9 +88,21 @@ impl World<'_> {
         Ok(anew)
     }
 
+    /// Salvages what is whole, but for a block that was refused last.
+    pub(super) fn salvage_at_rest(&mut self) -> Result<(), String> {
+        self.disk.cut_never();
+        self.disk.set_faults(Faults::default());
+        self.disk.set_full(false);
+        let before = self.disk.image();
+        self.salvage(true).map_err(|error| format!("SALVAGE: {error}"))?;
+        self.disk.restore(before);
+        self.disk.set_faults(if self.safe { Faults::default() } else { self.options.faults });
+        Ok(())
+    }
+
     /// After a refused start the operator is told to salvage: a new directory gets all that is still
-    /// known to be durable, nothing that was refused, and opens.
-    fn salvage(&mut self, code: &str) -> Result<(), String> {
+    /// known to be durable, nothing that was refused, and opens. `whole` says that all is.
+    fn salvage(&mut self, whole: bool) -> Result<(), String> {
         let words = |error: &dyn std::fmt::Display| error.to_string();
         let (root, known) = (Path::new(ROOT), self.oracle.known);
         let new = root.join("salvaged");
@@ -109,8 +121,7 @@ impl World<'_> {
         // one.
         let mut sure = damage::firsts(&self.disk).into_iter().rev().skip(usize::from(!done.marked));
         let sure = Sequence::new(sure.next().unwrap_or(1).saturating_sub(1));
-        let of_log = code.starts_with("RECOVERY") || code == "OPEN_FILE_MISSING";
-        let least = if of_log { sure } else { known.sequence };
+        let least = if whole { known.sequence } else { sure };
         if head.sequence < least || done.complete && head.sequence < known.sequence {
             let (last, complete) = (known.sequence, done.complete);
             return Err(format!("{head:?} of {last}, {least} is sure, complete {complete}"));
@@ -120,14 +131,16 @@ impl World<'_> {
             return Ok(());
         }
         let (journal, _) = LogJournal::open(&new).map_err(|error| words(&error))?;
+        // A venue that has halted has not applied all that is durable.
         let mut truth = self.oracle.records.iter();
         for block in journal.reader().read(Sequence::new(1)) {
             let block = block.map_err(|error| words(&error))?;
-            if !block.records().iter().all(|record| truth.next() == Some(record)) {
+            let told = |record| truth.next().is_none_or(|told| told == record);
+            if block.last() > known.sequence || !block.records().iter().all(told) {
                 return Err(format!("the block of record {} is another", block.first()));
             }
         }
-        let whole = head.sequence < known.sequence || head.hash == known.hash;
-        if whole && *journal.head() == head { Ok(()) } else { Err(format!("it leads to {head:?}")) }
+        let ours = head.sequence < known.sequence || head.hash == known.hash;
+        if ours && *journal.head() == head { Ok(()) } else { Err(format!("it leads to {head:?}")) }
     }
 }
