@@ -129,7 +129,7 @@ fn shown_of(script: &str) -> Vec<RecordJson<'static>> {
     let records: &'static [Record] = script::parse(script).unwrap().leak();
     let view = ReadModel::default();
     let orders = OrdersNamed::of(&view, records);
-    records.iter().map(|record| RecordJson::of(&view, &orders, record)).collect()
+    records.iter().map(|record| RecordJson::of(&view, &orders, record, None)).collect()
 }
 
 #[test]
