@@ -428,11 +428,11 @@ mod over_tls {
             let told = look(own, &[]);
             assert!(told.contains("ok    tls       the certificate is good for"), "{told}");
         }
-        for (other, host) in [("https://venue.example:8443", "venue.example"), ("https://[::1]", "")] {
+        for other in ["https://venue.example:8443", "https://[::1]"] {
             let told = look(other, &[]);
-            let says = format!("look  tls       browsers refuse the certificate at {other}: it is for ");
-            assert!(told.contains(&says) && told.contains("localhost"), "{host}: {told}");
-            assert!(told.contains("name one for that host by --tls-cert"), "{told}");
+            let says =
+                format!("look  tls       browsers refuse the certificate at {other}: it is for ");
+            assert!(told.contains(&(says + "localhost, 127.0.0.1: name one for")), "{told}");
         }
         let told = look("https://venue.example", &["--trusted-proxy", "127.0.0.1"]);
         assert!(told.contains("ok    tls"), "browsers see the proxy's: {told}");

@@ -127,7 +127,14 @@ impl Tls {
             Err(rustls::Error::InvalidCertificate(CertificateError::NotValidForNameContext {
                 presented,
                 ..
-            })) if !presented.is_empty() => Some(presented.join(", ")),
+            })) if !presented.is_empty() => {
+                // `DnsName("localhost")`
+                let bare = |name: &String| {
+                    let name = name.trim_start_matches(char::is_alphabetic);
+                    name.trim_matches(['(', ')', '"']).to_owned()
+                };
+                Some(presented.iter().map(bare).collect::<Vec<_>>().join(", "))
+            }
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForNameContext { .. } | CertificateError::NotValidForName,
             )) => Some("no host".to_owned()),
