@@ -138,8 +138,8 @@ async fn answer(call: Call, transfer: Sequence, how: TransferEnd) -> Result<Repl
     proposals::answer(&written)
 }
 
-/// Who asked for a transfer. Of those answered only the last of each user are in view, but the answer
-/// to a repetition is kept for longer: who asked then, the journal says.
+/// Who asked for a transfer. Of those answered only the last of each user are in view, but the
+/// answer to a repetition is kept for longer: who asked then, the journal says.
 async fn asker(call: &Call, asked: Sequence) -> Result<UserNo, Problem> {
     let (seen, user) = call.look(|view| Ok(view.transfers.one(asked).map(|row| row.user)))?;
     if let Some(user) = user {
@@ -150,10 +150,11 @@ async fn asker(call: &Call, asked: Sequence) -> Result<UserNo, Problem> {
     }
     let records = call.past().records(asked, 1, usize::MAX).await?;
     match records.first().map(|record| (record.sequence, &record.command)) {
-        Some((
-            record,
-            Command::AskDeposit { user, .. } | Command::AskWithdrawal { user, .. },
-        )) if record == asked => Ok(*user),
+        Some((record, Command::AskDeposit { user, .. } | Command::AskWithdrawal { user, .. }))
+            if record == asked =>
+        {
+            Ok(*user)
+        }
         _ => Err(missing()),
     }
 }

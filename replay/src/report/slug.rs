@@ -1,4 +1,4 @@
-//! Which market a slug leads to: a pass of its own, since a market may have got it late in its life.
+//! Which market a slug leads to: a pass of its own, since a market may get it late in its life.
 
 use exchange::Exchange;
 use exchange::command::Record;
