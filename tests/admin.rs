@@ -248,6 +248,44 @@ fn what_waits_is_listed_and_what_does_not_is_not_answered() {
 }
 
 #[test]
+fn a_proposal_names_its_market_and_says_that_its_outcome_was_disputed_since() {
+    let data = tempfile::tempdir().unwrap();
+    let mut command = starting::serve(data.path());
+    command.args(["--two-persons", "10", "--dispute-window", "3600"]);
+    let server = Server::of(command);
+    let logo = "https://assets.example.org/rain.png";
+    let create = ["--question", "Today?", "--logo", logo, "--deadline", "2099-01-01T00:00:00Z"];
+    server.says(&[&["markets", "create"][..], &create].concat());
+    server.says(&["markets", "publish", "today"]);
+    let resolve = ["markets", "resolve", "today", "yes", "--evidence", "https://news.example.org"];
+    let propose = || server.json(&resolve)["proposal"].to_string();
+    let (waits, confirmed) = (propose(), propose());
+    let listed = server.says(&["proposals"]);
+    assert_eq!(listed.matches("  today  ").count(), 2, "{listed}");
+    let ends = "  Today?    -       https://news.example.org  -\n";
+    assert_eq!(listed.matches(ends).count(), 2, "{listed}");
+    let eve = second_operator(&server);
+    let mut confirm = Command::new(BINARY);
+    confirm.args(["admin", "--yes", "--url", &server.url, "proposal", "confirm", &confirmed]);
+    assert!(confirm.env("OPENOUTCRY_OPERATOR_KEY", eve).status().unwrap().success());
+    server.says(&["markets", "dispute", "today"]);
+    let later = propose();
+    let listed = server.says(&["proposals"]);
+    let line = |number: &str| {
+        listed.lines().find(|line| line.split(' ').next() == Some(number)).unwrap().to_owned()
+    };
+    assert!(line(&waits).contains("  made before the dispute of 20"), "{listed}");
+    assert!(!line(&later).contains("dispute"), "{listed}");
+}
+
+/// The key of another operator.
+fn second_operator(server: &Server) -> String {
+    let user = server.json(&["users", "create", "eve", "--picture", "https://a.example"]);
+    let key = ["keys", "create", text(&user, "id"), "--role", "operator", "--label", "eve"];
+    text(&server.json(&key), "key").to_owned()
+}
+
+#[test]
 fn what_is_proposed_says_why_and_the_latest_acts_are_shown() {
     let data = tempfile::tempdir().unwrap();
     let mut command = starting::serve(data.path());
@@ -259,7 +297,7 @@ fn what_is_proposed_says_why_and_the_latest_acts_are_shown() {
     assert!(proposed.contains("reason       the rent\n"), "{proposed}");
     let listed = server.says(&["proposals"]);
     let line = listed.lines().nth(1).unwrap();
-    assert!(line.ends_with("  the rent") && line.contains("  operator ("), "{listed}");
+    assert!(line.contains("  the rent  ") && line.contains("  operator ("), "{listed}");
     let kinds = |args: &[&str]| {
         let acts = server.json(&[&["acts", "--limit", "1"], args].concat());
         let all = acts["records"].as_array().unwrap().iter();
@@ -270,16 +308,15 @@ fn what_is_proposed_says_why_and_the_latest_acts_are_shown() {
     let acts = server.says(&["acts"]);
     let words = |line: &str| line.split_whitespace().skip(2).map(str::to_owned).collect::<Vec<_>>();
     let acts: Vec<_> = acts.lines().map(words).collect();
-    assert_eq!(acts[2][..2], ["operator", "WITHDRAW"], "{acts:?}");
-    assert_eq!(acts[2][3..7], ["50.00", "-", "-", "the"], "{acts:?}");
-    let one =
-        text(&server.json(&["users", "create", "eve", "--picture", "https://a.example"]), "id")
-            .to_owned();
-    let key = text(
-        &server.json(&["keys", "create", &one, "--role", "operator", "--label", "eve"]),
-        "key",
-    )
-    .to_owned();
+    assert_eq!(acts[1][..3], ["operator", "DEPOSIT", "ACCEPTED"], "{acts:?}");
+    assert_eq!(acts[2][..3], ["operator", "WITHDRAW", "PROPOSED"], "{acts:?}");
+    assert_eq!(acts[2][4..8], ["50.00", "-", "-", "the"], "{acts:?}");
+    let refused = server.admin(&["users", "withdraw", "operator", "500"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let acts = server.says(&["acts"]);
+    let last = words(acts.lines().last().unwrap());
+    assert_eq!(last[..3], ["operator", "WITHDRAW", "INSUFFICIENT_FUNDS"], "{acts:?}");
+    let key = second_operator(&server);
     let mut confirm = Command::new(BINARY);
     let number = listed.lines().nth(1).unwrap().split(' ').next().unwrap();
     confirm.args(["admin", "--yes", "--url", &server.url, "proposal", "confirm", number]);

@@ -413,6 +413,32 @@ mod over_tls {
     }
 
     #[test]
+    fn the_doctor_holds_the_certificate_against_the_public_url() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("venue");
+        let name = data.to_str().unwrap();
+        assert_eq!(run(&["init", name], &[]).status.code(), Some(0));
+        let look = |url: &str, more: &[&str]| {
+            let (chain, key) = (file("first.pem"), file("first.key"));
+            let listen = ["doctor", "--data", name, "--listen", "127.0.0.1:0"];
+            let tls = ["--tls-cert", &chain, "--tls-key", &key, "--public-url", url];
+            said(&run(&[&listen[..], &tls, more].concat(), &[])).1
+        };
+        for own in ["https://localhost:8443", "https://LOCALHOST", "https://127.0.0.1"] {
+            let told = look(own, &[]);
+            assert!(told.contains("ok    tls       the certificate is good for"), "{told}");
+        }
+        for other in ["https://venue.example:8443", "https://[::1]"] {
+            let told = look(other, &[]);
+            let says =
+                format!("look  tls       browsers refuse the certificate at {other}: it is for ");
+            assert!(told.contains(&(says + "localhost, 127.0.0.1: name one for")), "{told}");
+        }
+        let told = look("https://venue.example", &["--trusted-proxy", "127.0.0.1"]);
+        assert!(told.contains("ok    tls"), "browsers see the proxy's: {told}");
+    }
+
+    #[test]
     fn the_name_of_the_certificate_is_told_and_the_other_scheme_is_guessed() {
         let dir = tempfile::tempdir().unwrap();
         let settings = ["--tls-cert", &file("first.pem"), "--tls-key", &file("first.key")];

@@ -39,7 +39,7 @@ use completions::Completions;
 use drill::Drill;
 use fills::{Format, Wanted};
 use moment::Moment;
-use reference::Reference;
+use reference::{MarketName, Reference};
 use report::Wish;
 
 const AFTER_HELP: &str = "\
@@ -223,9 +223,9 @@ enum Question {
     Report {
         #[command(flatten)]
         asked: Asked,
-        /// The market.
-        #[arg(long, value_parser = Reference::parse, value_name = "ID")]
-        market: Reference,
+        /// The market: its id, the record that created it, or its slug.
+        #[arg(long, value_parser = MarketName::parse, value_name = "MARKET")]
+        market: MarketName,
         /// Show the book at this moment; may be given more than once.
         #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
         depth_at: Vec<Moment>,

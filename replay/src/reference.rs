@@ -4,6 +4,7 @@
 use std::fmt;
 
 use exchange::ids::{MarketId, OrderId, UserId};
+use exchange::slugs::Slug;
 use exchange::units::Sequence;
 use uuid::Uuid;
 
@@ -17,6 +18,24 @@ pub enum Reference {
     Id(Uuid),
     /// By the sequence number of the record that created it.
     Record(Sequence),
+}
+
+/// A reference to a market, also by its slug.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MarketName {
+    /// By id or record.
+    Of(Reference),
+    /// By a slug that it has or had.
+    Slug(Slug),
+}
+
+impl MarketName {
+    /// Reads an id, a sequence number or a slug. A slug of digits alone is a sequence number.
+    pub fn parse(text: &str) -> Result<MarketName, String> {
+        let slug = || Slug::new(text).map(MarketName::Slug);
+        let named = Reference::parse(text).map(MarketName::Of).ok().or_else(slug);
+        named.ok_or_else(|| "is neither an id, nor the number of a record, nor a slug".to_owned())
+    }
 }
 
 impl Reference {

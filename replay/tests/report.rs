@@ -105,6 +105,36 @@ fn a_page_says_what_other_questions_say() {
     well_formed(&page);
 }
 
+/// A market goes by each slug that it ever had.
+#[test]
+fn a_market_is_named_by_its_slug() {
+    let script = r#"venue USD
+market snow slug "will-it-snow"
+market rain slug "will-it-rain"
+revise market rain slug "rain-at-christmas"
+"#;
+    let dir = tempfile::tempdir().unwrap();
+    let file = journal(dir.path(), "named", script);
+    let report = |named: &str| {
+        let out = dir.path().join(format!("{named}.html"));
+        let rest = format!("--market {named} --json -o {}", out.display());
+        let (code, answer) = run_on("report", &file, &rest);
+        (code, serde_json::from_str::<Value>(&answer).unwrap(), out.exists())
+    };
+    let market = |named: &str| {
+        let (code, answer, _) = report(named);
+        assert_eq!(code, 0, "{answer}");
+        answer["market_id"].as_str().unwrap().to_owned()
+    };
+    let [snow, rain] = ["2", "3"].map(market);
+    assert_ne!(snow, rain);
+    assert_eq!(market("will-it-snow"), snow);
+    assert_eq!([market("will-it-rain"), market("rain-at-christmas"), market(&rain)], [&*rain; 3]);
+    let (code, answer, made) = report("hail");
+    assert_eq!((code, made), (1, false));
+    assert_eq!(answer["error"], "NOT_FOUND: no market has or had the slug hail");
+}
+
 #[test]
 fn a_revised_market_is_shown_as_last_revised() {
     let script = r#"venue USD

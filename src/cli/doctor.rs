@@ -224,17 +224,27 @@ fn tls(args: &ServeArgs) -> Found {
         Ok(tls) => tls,
         Err(Failure::Usage(why) | Failure::Failed(why) | Failure::Journal(why)) => return Bad(why),
     };
-    let https = args.site.public_url().is_some_and(|url| url.starts_with("https://"));
+    let https = args.site.public_url().filter(|url| url.starts_with("https://"));
+    // Behind a proxy with TLS, browsers see the proxy's certificate.
+    let direct = https.filter(|_| !args.site.trusts_a_proxy());
+    let stranger = tls.as_ref().zip(direct).and_then(|(tls, url)| {
+        let names = tls.stranger(url)?;
+        Some(format!(
+            "browsers refuse the certificate at {url}: it is for {names}: name one for that host \
+             by --tls-cert, or mend --public-url"
+        ))
+    });
     match (tls, args.listen.ip().is_loopback()) {
-        (Some(tls), _) => match days_left(&tls) {
-            Some(days) if days < 0 => Bad("the certificate is over: renew it".to_owned()),
-            Some(days) if days < RENEWED_DAYS => {
+        (Some(tls), _) => match (days_left(&tls), stranger) {
+            (Some(days), _) if days < 0 => Bad("the certificate is over: renew it".to_owned()),
+            (_, Some(says)) => Poor(says),
+            (Some(days), None) if days < RENEWED_DAYS => {
                 Poor(format!("the certificate is over in {days} days: renew it"))
             }
-            Some(days) => Good(format!("the certificate is good for {days} days")),
-            None => Good("nobody can say when the certificate is over".to_owned()),
+            (Some(days), None) => Good(format!("the certificate is good for {days} days")),
+            (None, None) => Good("nobody can say when the certificate is over".to_owned()),
         },
-        (None, _) if https && !args.site.trusts_a_proxy() => Poor(
+        (None, _) if direct.is_some() => Poor(
             "none, and no proxy is named, but browsers are to come by https: name --tls-cert and \
              --tls-key, or the proxy with TLS by --trusted-proxy"
                 .to_owned(),

@@ -16,6 +16,8 @@ use engine::Engine;
 use engine::past::Moment;
 use exchange::command::Record;
 use exchange::units::Sequence;
+use views::ReadModel;
+use views::verdicts::Came;
 
 /// Records of a page if no limit is given.
 const RECORDS_STANDARD: u64 = 100;
@@ -73,26 +75,32 @@ pub async fn journal(call: Call) -> Result<Reply, Problem> {
         records.retain(|record| record.act.is_some());
     }
     let next = last.filter(|last| *last < applied).map(|last| last.next().get());
-    let (_, mut orders) = call.look(|view| Ok(OrdersNamed::of(view, &records)))?;
+    let looked = |view: &ReadModel| Ok((OrdersNamed::of(view, &records), view.verdicts.now()));
+    let (_, (mut orders, verdicts)) = call.look(looked)?;
     orders.look_up()?;
     let orders = Arc::new(orders);
-    let named = |record| Named { record, orders: Arc::clone(&orders), engine: call.engine.clone() };
+    let came = verdicts.of(Sequence::new(from), last.unwrap_or_default())?;
+    let named = |record: Record| {
+        let (came, engine) = (came.get(&record.sequence).copied(), call.engine.clone());
+        Named { record, came, orders: Arc::clone(&orders), engine }
+    };
     let records = records.into_iter().map(named).collect();
     let page = JournalJson { from, limit, next, records };
     Reply::list(applied, page, "records", |all| &mut all.records)
 }
 
-/// A record serialised with the ids of what it names. Ids never change, so they are looked up when
-/// the record is serialised.
+/// A record, and what became of it, serialised with the ids of what it names. Ids never change, so
+/// they are looked up when the record is serialised.
 struct Named {
     record: Record,
+    came: Option<Came>,
     orders: Arc<OrdersNamed>,
     engine: Engine,
 }
 
 impl Serialize for Named {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let named = RecordJson::of(&self.engine.read(), &self.orders, &self.record);
+        let named = RecordJson::of(&self.engine.read(), &self.orders, &self.record, self.came);
         named.serialize(serializer)
     }
 }

@@ -164,6 +164,6 @@ fn free_name(visit: &Visit, vouched: &Vouched, user: Option<UserNo>) -> Result<T
     let numbered = (2..NAMES_MAX).map(|number| format!("{plain}-{number}"));
     let names = [plain.to_owned()].into_iter().chain(numbered);
     let mut names = names.filter_map(|name| Token::new(&name));
-    let free = names.find(|name| view.sign_ins.named(*name).is_none());
+    let free = names.find(|name| !view.sign_ins.confusing(*name, user));
     free.ok_or(Problem::of(Reject::NameTaken))
 }

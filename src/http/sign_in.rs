@@ -185,8 +185,16 @@ pub async fn sign_up(visit: Visit) -> Result<Reply, Problem> {
     enrol(&visit, name, password).await
 }
 
+/// Refuses a name that people would take for somebody else's. The exchange tells names apart by
+/// every letter, and of two such that come at once both are taken.
+fn unlike_others(visit: &Visit, name: Token, user: Option<UserNo>) -> Result<(), Problem> {
+    let confusing = visit.engine.read().sign_ins.confusing(name, user);
+    if confusing { Err(Problem::of(Reject::NameTaken)) } else { Ok(()) }
+}
+
 /// Makes an account, with play money if there is any, and begins a session.
 pub async fn enrol(visit: &Visit, name: Token, password: Password) -> Result<Reply, Problem> {
+    unlike_others(visit, name, None)?;
     let answer = visit.submit(Command::SignUp { name, password }).await?;
     let user = answer.effects().iter().find_map(|effect| match effect {
         Effect::PasswordSet { user, .. } => Some(*user),
@@ -216,6 +224,7 @@ pub async fn accept(visit: Visit) -> Result<Reply, Problem> {
     let (user, _) = found.ok_or(Problem::of(Reject::InvitationNotFound))?;
     let password = visit.shared.passwords.hashed(password).await?;
     let invitation = Some(hash);
+    unlike_others(&visit, name, Some(user))?;
     let answer = visit.submit(Command::SetPassword { user, invitation, name, password }).await?;
     begin(&visit, user, answer.time(), Proof::Password).await
 }

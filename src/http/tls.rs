@@ -9,12 +9,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
-use rustls::ServerConfig;
+use rustls::client::verify_server_name;
 use rustls::pki_types::pem::{self, PemObject};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, ServerConfig};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
+use url::Url;
 
 use super::certificate;
 use super::handshakes::Handshakes;
@@ -109,6 +112,34 @@ impl Tls {
     /// The first moment at which a certificate of the chain is over, if that can be read.
     pub fn ends(&self) -> Option<TimeMs> {
         self.in_use.read().chain.iter().filter_map(|one| certificate::ends(one)).min()
+    }
+
+    /// What keeps browsers from believing the certificate at this address: the names that it is for
+    /// instead. `None`: it is for the address's host.
+    pub fn stranger(&self, url: &str) -> Option<String> {
+        let url = Url::parse(url).ok()?;
+        let host = url.host_str()?.trim_matches(['[', ']']);
+        let name = ServerName::try_from(host).ok()?;
+        let in_use = self.in_use.read();
+        let parsed = ParsedCertificate::try_from(in_use.chain.first()?);
+        match parsed.and_then(|parsed| verify_server_name(&parsed, &name)) {
+            Ok(()) => None,
+            Err(rustls::Error::InvalidCertificate(CertificateError::NotValidForNameContext {
+                presented,
+                ..
+            })) if !presented.is_empty() => {
+                // `DnsName("localhost")`
+                let bare = |name: &String| {
+                    let name = name.trim_start_matches(char::is_alphabetic);
+                    name.trim_matches(['(', ')', '"']).to_owned()
+                };
+                Some(presented.iter().map(bare).collect::<Vec<_>>().join(", "))
+            }
+            Err(rustls::Error::InvalidCertificate(
+                CertificateError::NotValidForNameContext { .. } | CertificateError::NotValidForName,
+            )) => Some("no host".to_owned()),
+            Err(error) => Some(error.to_string()),
+        }
     }
 
     /// Shakes hands with a client, in its address's turn.

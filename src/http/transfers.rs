@@ -13,7 +13,7 @@ use super::reply::Reply;
 use super::route::BASE;
 use super::wire::transfer::{TransferJson, TransferPageJson, TransfersJson};
 use exchange::command::{Command, TransferEnd};
-use exchange::ids::Token;
+use exchange::ids::{Token, UserNo};
 use exchange::reject::Reject;
 use exchange::units::{Money, Sequence};
 use views::ReadModel;
@@ -22,7 +22,6 @@ use views::transfers::TransferRow;
 
 /// Pages of transfers.
 const TRANSFERS_PAGE: PageRule = PageRule { standard: 50, max: PAGE_CAP, above: Above::Capped };
-
 bodies! {
     /// Money that is to come or go.
     struct Asked {
@@ -132,11 +131,32 @@ pub async fn refuse(call: Call) -> Result<Reply, Problem> {
 }
 
 async fn answer(call: Call, transfer: Sequence, how: TransferEnd) -> Result<Reply, Problem> {
-    let (_, user) = call.look(|view| known(view, transfer).map(|row| row.user))?;
+    let user = asker(&call, transfer).await?;
     let command = Command::EndTransfer { user, transfer, how };
     let shown = |view: &ReadModel, kept: &StoredResponse| came(view, kept, shown);
     let written = call.submit_and_show(command, shown).await?;
     proposals::answer(&written)
+}
+
+/// Who asked for a transfer. Of those answered only the last of each user are in view, but the
+/// answer to a repetition is kept for longer: who asked then, the journal says.
+async fn asker(call: &Call, asked: Sequence) -> Result<UserNo, Problem> {
+    let (seen, user) = call.look(|view| Ok(view.transfers.one(asked).map(|row| row.user)))?;
+    if let Some(user) = user {
+        return Ok(user);
+    }
+    if call.once.is_none() || asked == Sequence::ZERO || asked > seen {
+        return Err(missing());
+    }
+    let records = call.past().records(asked, 1, usize::MAX).await?;
+    match records.first().map(|record| (record.sequence, &record.command)) {
+        Some((record, Command::AskDeposit { user, .. } | Command::AskWithdrawal { user, .. }))
+            if record == asked =>
+        {
+            Ok(*user)
+        }
+        _ => Err(missing()),
+    }
 }
 
 fn known(view: &ReadModel, asked: Sequence) -> Result<&TransferRow, Problem> {

@@ -42,6 +42,11 @@ impl Tls {
     }
 
     /// Cannot be called.
+    pub const fn stranger(&self, _: &str) -> Option<String> {
+        match *self {}
+    }
+
+    /// Cannot be called.
     ///
     /// # Errors
     /// None.

@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::place::{Place, credentials};
+use super::refusal;
 use engine::clock;
 
 /// Longest wait for an answer, its connection included: a venue that starts or stops waits as long.
@@ -37,7 +38,7 @@ pub(crate) enum StoreError {
     Refused {
         /// HTTP status.
         status: StatusCode,
-        /// The beginning of what it said.
+        /// What it said, in a line.
         said: String,
     },
     /// An answer that does not match the interface.
@@ -170,8 +171,6 @@ impl Store {
         headers: &[(&'static str, String)],
         body: Bytes,
     ) -> Result<(StatusCode, Bytes), StoreError> {
-        /// As much of a refusal as a line of the log can bear.
-        const SAID_MAX: usize = 300;
         let mut request = Request::builder().method(method).uri(match url.query() {
             Some(query) => format!("{}?{query}", url.path()),
             None => url.path().to_owned(),
@@ -197,8 +196,7 @@ impl Store {
         if head.status.is_success() {
             return Ok((head.status, body));
         }
-        let said: String = String::from_utf8_lossy(&body).chars().take(SAID_MAX).collect();
-        Err(StoreError::Refused { status: head.status, said: said.escape_debug().to_string() })
+        Err(StoreError::Refused { status: head.status, said: refusal::told(&body) })
     }
 }
 

@@ -6,6 +6,7 @@
 mod archive;
 mod bucket;
 mod place;
+mod refusal;
 
 pub use archive::{BucketArchive, fetch};
 pub use place::Place;

@@ -24,6 +24,7 @@ pub mod equity;
 pub mod tape;
 pub mod search;
 pub mod responses;
+pub mod verdicts;
 pub mod history;
 pub mod fault;
 pub mod table;
@@ -53,6 +54,7 @@ use self::sign_ins::SignIns;
 use self::statements::Statements;
 use self::tape::Tape;
 use self::transfers::Transfers;
+use self::verdicts::Verdicts;
 use exchange::catalogue::Outcome;
 use exchange::command::Direction;
 use exchange::effect::{Applied, Effect};
@@ -100,6 +102,8 @@ pub struct ReadModel {
     pub tape: Tape,
     /// Index of the words of market questions.
     pub search: Search,
+    /// What became of records that did not do what they asked for.
+    pub verdicts: Verdicts,
     /// Stored responses of requests that may be repeated.
     pub answers: StoredResponses,
     /// When often-read data last changed.
@@ -126,6 +130,7 @@ impl ReadModel {
             settlements: Settlements::on(history.clone()),
             equity: Equity::on(history.clone()),
             tape: Tape::on(history.clone()),
+            verdicts: Verdicts::on(history.clone()),
             ..ReadModel::default()
         }
     }
@@ -245,7 +250,8 @@ impl ReadModel {
             return;
         }
         self.answers.forget(applied.time);
-        let ReadModel { orders, positions, closed, statements, faults, .. } = self;
+        let ReadModel { orders, positions, closed, statements, verdicts, faults, .. } = self;
+        faults.check(verdicts.fold(applied));
         orders.fold(applied, faults);
         statements.fold(applied, orders.placed(), faults);
         closed.fold(applied, positions, faults);
@@ -368,7 +374,7 @@ const fn of_trading(effect: &Effect) -> bool {
 
 /// Version of the image format, and of the pages that an image refers to; must change with their
 /// content or field order.
-pub const IMAGE_VERSION: u32 = 13;
+pub const IMAGE_VERSION: u32 = 14;
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -392,6 +398,7 @@ saved!(ReadModel {
     performance,
     equity,
     tape,
+    verdicts,
     answers,
     changes,
 } made { search });

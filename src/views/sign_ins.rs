@@ -57,7 +57,8 @@ pub struct SignIns {
     people: BTreeMap<UserNo, PersonRow>,
     /// By hash. Nothing keeps operators from inviting two users by the same.
     invited: BTreeSet<(KeyHash, UserNo)>,
-    names: BTreeMap<Token, UserNo>,
+    /// By the name in small letters, then as it is written.
+    names: BTreeMap<(Token, Token), UserNo>,
     identities: FxHashMap<KeyHash, UserNo>,
     sessions: FxHashMap<KeyHash, UserNo>,
     factors: BTreeMap<UserNo, SecondFactor>,
@@ -71,7 +72,17 @@ saved!(
 impl SignIns {
     /// Who signs in with this name.
     pub fn named(&self, name: Token) -> Option<&PersonRow> {
-        self.person(*self.names.get(&name)?)
+        self.person(*self.names.get(&written(name))?)
+    }
+
+    /// Whether a name is new to a user and differs at most in capital letters from somebody else's.
+    pub fn confusing(&self, name: Token, user: Option<UserNo>) -> bool {
+        if user.and_then(|user| self.person(user)).is_some_and(|person| person.name == name) {
+            return false;
+        }
+        let small = small(name);
+        let mut alike = self.names.range((small, capital(name))..=(small, small));
+        alike.any(|(_, owner)| Some(*owner) != user)
     }
 
     /// For whom an identity provider vouches by this hash.
@@ -129,7 +140,7 @@ impl SignIns {
         hold(known, "a second factor of nobody")?;
         for (user, person) in &self.people {
             sizes.has_user(*user)?;
-            let other = self.names.insert(person.name, *user);
+            let other = self.names.insert(written(person.name), *user);
             hold(other.is_none() && person.user == *user, "a name of two users")?;
             if let Some(identity) = person.password.identity() {
                 let other = self.identities.insert(identity, *user);
@@ -142,6 +153,20 @@ impl SignIns {
         }
         Ok(self)
     }
+}
+
+/// The key of a name.
+fn written(name: Token) -> (Token, Token) {
+    (small(name), name)
+}
+
+fn small(name: Token) -> Token {
+    Token::new(&name.as_str().to_ascii_lowercase()).unwrap_or(name)
+}
+
+/// No name that differs in capital letters alone sorts before it.
+fn capital(name: Token) -> Token {
+    Token::new(&name.as_str().to_ascii_uppercase()).unwrap_or(name)
 }
 
 impl View for SignIns {
@@ -158,12 +183,12 @@ impl View for SignIns {
                 self.uninvite(*user);
                 self.factors.remove(user);
                 if let Some(before) = self.people.get(user) {
-                    self.names.remove(&before.name);
+                    self.names.remove(&written(before.name));
                     if let Some(identity) = before.password.identity() {
                         self.identities.remove(&identity);
                     }
                 }
-                self.names.insert(*name, *user);
+                self.names.insert(written(*name), *user);
                 if let Some(identity) = password.identity() {
                     self.identities.insert(identity, *user);
                 }

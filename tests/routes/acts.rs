@@ -1,5 +1,7 @@
 //! Operators' acts: who did it and why, in the journal.
 
+use exchange::command::Command;
+use exchange::units::Money;
 use serde_json::{Value, json};
 
 use super::client::Answer;
@@ -48,6 +50,28 @@ fn the_journal_says_which_operator_did_it_and_why() {
     let resolved = venue.act(&market, "resolve", &resolved);
     let shown = act(&venue, &resolved);
     assert_eq!((&shown["evidence"], &shown["reason"]), (&evidence, &json!("as it says")));
+}
+
+#[test]
+fn the_journal_says_what_became_of_an_act() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let result = |answer: &Answer| {
+        let page = format!("/admin/journal?acts=true&from={}&limit=1", answer.sequence());
+        venue.operator.get(&page).json["records"][0]["result"].clone()
+    };
+    let pay = |path: &str, amount: &str| {
+        venue.operator.post(&format!("/admin/users/{}/{path}", ann.id), &json!({"amount": amount}))
+    };
+    let paid = pay("deposits", "5");
+    assert_eq!((paid.status, result(&paid)), (200, json!("ACCEPTED")));
+    let refused = pay("withdrawals", "900");
+    refused.refused(422, "INSUFFICIENT_FUNDS");
+    assert_eq!(result(&refused), "INSUFFICIENT_FUNDS");
+    venue.ask(Command::SetTwoPersons { above: Some(Money::new(100_000_000)) });
+    let proposed = pay("withdrawals", "5");
+    assert_eq!((proposed.status, result(&proposed)), (202, json!("PROPOSED")));
+    assert_eq!(result(&paid), "ACCEPTED");
 }
 
 #[test]

@@ -624,6 +624,14 @@ pub fn journal() -> Shape {
         ("from", Integer),
         ("limit", Integer),
         ("next", nullable(Integer)),
-        ("records", list(with_more([("sequence", Integer), ("time", Moment), ("kind", Text)]))),
+        (
+            "records",
+            list(with_more([
+                ("sequence", Integer),
+                ("time", Moment),
+                ("kind", Text),
+                ("result", Text),
+            ])),
+        ),
     ])
 }

@@ -94,6 +94,29 @@ fn whoever_is_invited_sets_a_password_once_and_trades_by_session() {
 }
 
 #[test]
+fn no_new_name_differs_from_anothers_in_capital_letters_alone() {
+    let venue = Venue::open();
+    let mut browser = Browser::new(&venue);
+    assert_eq!(browser.post("/signup", &credentials("Eve-1", PASSWORD)).status, 200);
+    let before = venue.operator.get("/admin/audit/head").json["sequence"].clone();
+    for name in ["eve-1", "EVE-1", "eVe-1"] {
+        browser.post("/signup", &credentials(name, PASSWORD)).refused(409, "NAME_TAKEN");
+    }
+    let head = venue.operator.get("/admin/audit/head").json["sequence"].clone();
+    assert_eq!(head, before, "nothing was journaled");
+    let user = venue.trader("Ann").id;
+    let mut accept = |name: &str| {
+        let invite = format!("/admin/users/{user}/invitations");
+        let token = venue.operator.post(&invite, &json!({})).text("token");
+        let body = json!({ "token": token, "profileName": name, "password": PASSWORD });
+        browser.post("/invitations/accept", &body)
+    };
+    accept("eve-1").refused(409, "NAME_TAKEN");
+    // Somebody's own name may be written in another way.
+    assert_eq!(["eve", "Eve", "Eve"].map(|name| accept(name).status), [200; 3]);
+}
+
+#[test]
 fn a_wrong_name_and_a_wrong_password_get_one_answer_and_then_a_wait() {
     let venue = Venue::open();
     let mut browser = Browser::new(&venue);

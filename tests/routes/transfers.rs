@@ -89,6 +89,37 @@ fn ten_of_a_user_wait_and_the_last_that_ended_are_kept() {
     assert_eq!((&waiting["total"], &waiting["limit"]), (&json!(10), &json!(3)));
 }
 
+/// Of a user's answered transfers the last are kept; the answers to repetitions are, too.
+#[test]
+fn an_answer_that_is_repeated_later_than_many_others_is_the_first() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann").client;
+    let asked = ask(&ann, "deposits", "7");
+    let path = |how: &str| format!("/admin/transfers/{}/{how}", asked.json["transfer"]);
+    let confirm = |key: &str| {
+        venue.operator.send("POST", &path("confirm"), &[("idempotency-key", key)], Some(b"{}"))
+    };
+    let first = confirm("c");
+    assert_eq!((first.status, &first.json["state"]), (200, &json!("confirmed")));
+    for _ in 0..21 {
+        let other = ask(&ann, "deposits", "1");
+        assert_eq!(answer(&venue.operator, &other, "refuse", &json!({})).status, 200);
+    }
+    let number = &asked.json["transfer"];
+    ann.get(&format!("/account/transfers/{number}")).refused(404, "TRANSFER_NOT_FOUND");
+    let again = confirm("c");
+    assert_eq!((again.status, &again.json), (200, &first.json));
+    assert_eq!(again.header("idempotent-replay"), "true");
+    // Another answer is a new one, and what is no transfer has none.
+    confirm("d").refused(404, "TRANSFER_NOT_FOUND");
+    answer(&venue.operator, &asked, "refuse", &json!({})).refused(404, "TRANSFER_NOT_FOUND");
+    for none in ["1", "9999"] {
+        let none = format!("/admin/transfers/{none}/confirm");
+        let sent = venue.operator.send("POST", &none, &[("idempotency-key", "e")], Some(b"{}"));
+        sent.refused(404, "TRANSFER_NOT_FOUND");
+    }
+}
+
 #[test]
 fn what_is_asked_for_under_a_key_is_asked_for_once() {
     let venue = Venue::open();

@@ -9,6 +9,7 @@ mod facts;
 mod page;
 mod proof;
 mod series;
+mod slug;
 
 use std::path::Path;
 
@@ -23,7 +24,7 @@ use crate::answer::{Answer, Failure};
 use crate::moment::{Moment, rfc3339};
 use crate::newfile::NewFile;
 use crate::pass::{Listener, Reached, pass};
-use crate::reference::Reference;
+use crate::reference::MarketName;
 use crate::register::Register;
 use crate::source::Source;
 use depth::{DepthSnapshot, SnapshotTaker};
@@ -38,14 +39,14 @@ has no script, and is made to be printed. Without --depth-at the moments are a q
 three quarters of the time from the first order to the close, and just before the close.
 
 Examples:
-  openoutcry-replay report journal.blocks --market 0198f3a2-... -o report.html
+  openoutcry-replay report journal.blocks --market will-it-rain -o report.html
   openoutcry-replay report journal.blocks --market 1203 --depth-at 2026-08-10T21:50:00Z \\
       --depth-at 52000 --all-fills -o report.html";
 
 /// Options of a report.
 pub struct Wish {
     /// The market.
-    pub market: Reference,
+    pub market: MarketName,
     /// Moments at which the book is shown; if empty, moments chosen from the trading times.
     pub depth_at: Vec<Moment>,
     /// Whether every fill is listed.
@@ -118,10 +119,14 @@ pub fn report(path: &Path, wish: &Wish, file: &Path) -> Result<Answer, Failure> 
 
 /// The first pass.
 fn verify(source: &mut Source, path: &Path, wish: &Wish) -> Result<Verified, Failure> {
-    let mut facts = Facts::of(wish.market);
+    let market = match &wish.market {
+        MarketName::Of(reference) => *reference,
+        MarketName::Slug(slug) => slug::market(source, slug)?,
+    };
+    let mut facts = Facts::of(market);
     let reached = pass(source, None, false, &mut facts)?;
     let Some(subject) = facts.subject.take() else {
-        return Err(Failure::not_found(format!("{} made no market", wish.market)));
+        return Err(Failure::not_found(format!("{market} made no market")));
     };
     if let Some(record) = facts.proof.sums().broken {
         return Err(unbalanced(record));
@@ -304,7 +309,7 @@ bob buy no 0.40 x3
         let [journal, page] = ["journal", "page"].map(|name| dir.path().join(name));
         // After the last record, so the book is the one at the journal's end.
         let later = Moment::parse("2999-01-01T00:00:00Z").unwrap();
-        let market = Reference::parse("6").unwrap();
+        let market = MarketName::parse("6").unwrap();
         let wish = Wish { market, depth_at: vec![later], all_fills: true };
         export(SHORT, &journal);
         let mut source = Source::open(&journal).unwrap();

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use super::session::{AdminError, Session};
 use super::{status, table};
 
-const ACTS: [(&str, &str); 10] = [
+const ACTS: [(&str, &str); 11] = [
     ("RECORD", "sequence"),
     ("TIME", "time"),
     ("WHO", "who"),
     ("WHAT", "kind"),
+    ("RESULT", "result"),
     ("ABOUT", "about"),
     ("HOW", "how"),
     ("REFERENCE", "act.reference"),

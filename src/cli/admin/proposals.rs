@@ -7,12 +7,14 @@ use super::markets;
 use super::session::{AdminError, Session};
 use super::table;
 
-/// The columns of a proposal.
-pub(crate) const PROPOSAL: [(&str, &str); 11] = [
+/// The parts of a proposal.
+const PROPOSAL: [(&str, &str); 15] = [
     ("proposal", "proposal"),
     ("action", "action"),
     ("proposed by", "operatorId"),
     ("market", "marketId"),
+    ("slug", "slug"),
+    ("question", "question"),
     ("outcome", "winningOutcomeId"),
     ("price", "price"),
     ("user", "userId"),
@@ -20,18 +22,23 @@ pub(crate) const PROPOSAL: [(&str, &str); 11] = [
     ("proposed", "proposedAt"),
     ("expires", "expiresAt"),
     ("reason", "reason"),
+    ("evidence", "evidence"),
+    ("note", "note"),
 ];
-const PROPOSALS: [(&str, &str); 10] = [
+const PROPOSALS: [(&str, &str); 13] = [
     ("PROPOSAL", "proposal"),
     ("ACTION", "action"),
     ("BY", "operatorId"),
-    ("MARKET", "marketId"),
+    ("MARKET", "named"),
     ("OUTCOME", "winningOutcomeId"),
     ("PRICE", "price"),
     ("USER", "userId"),
     ("AMOUNT", "amount"),
     ("EXPIRES", "expiresAt"),
+    ("QUESTION", "question"),
     ("REASON", "reason"),
+    ("EVIDENCE", "evidence"),
+    ("NOTE", "note"),
 ];
 
 /// How a proposal is answered.
@@ -64,24 +71,53 @@ pub(crate) async fn list(session: &mut Session) -> Result<(), AdminError> {
     session.show(&answer, |json| table::list(json, "proposals", &PROPOSALS))
 }
 
-/// Adds why it was proposed, which the journal has, and the names of those it is about.
+/// Adds why it was proposed, which the journal has, and the names of those and that it is about.
 async fn explain(session: &mut Session, proposal: &mut Value) -> Result<(), AdminError> {
     for member in ["operatorId", "userId"] {
         let Some(id) = proposal.get(member).and_then(Value::as_str) else { continue };
         let user = session.get(&format!("/admin/users/{id}")).await?.json;
         proposal[member] = format!("{} ({id})", table::cell(&user, "profileName")).into();
     }
+    explain_market(session, proposal).await?;
     let record = table::cell(proposal, "proposal");
     match session.get(&format!("/admin/journal?from={record}&limit=1")).await {
         Ok(record) => {
-            let reason = record.json.pointer("/records/0/act/reason").cloned();
-            proposal["reason"] = reason.unwrap_or_default();
+            let act = record.json.pointer("/records/0/act").unwrap_or(&Value::Null);
+            for (member, place) in [("reason", "/reason"), ("evidence", "/evidence/url")] {
+                proposal[member] = act.pointer(place).cloned().unwrap_or_default();
+            }
             Ok(())
         }
         // Cashiers may not read the journal.
         Err(AdminError::Refused { status: 403, .. }) => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// Adds what the market is called, and whether the proposal is older than what is in dispute.
+async fn explain_market(session: &mut Session, proposal: &mut Value) -> Result<(), AdminError> {
+    let Some(id) = proposal.get("marketId").and_then(Value::as_str) else { return Ok(()) };
+    let market = format!("/markets/{id}");
+    let found = session.get(&market).await?.json;
+    let disputed = if table::cell(&found, "status") == "DISPUTED" {
+        // Nobody trades in it: the newest that happened has the dispute.
+        let happened = session.get(&format!("{market}/activity")).await?.json;
+        let happened = happened.get("activities").and_then(Value::as_array).cloned();
+        happened.into_iter().flatten().find(|one| table::cell(one, "type") == "MARKET_DISPUTED")
+    } else {
+        None
+    };
+    let record = |json: &Value, member: &str| json.get(member).and_then(Value::as_u64);
+    let proposed = record(proposal, "proposal");
+    let later = disputed.filter(|dispute| record(dispute, "sequence") > proposed);
+    proposal["note"] = later.map_or(Value::Null, |dispute| {
+        format!("made before the dispute of {}", table::cell(&dispute, "createdAt")).into()
+    });
+    proposal["slug"] = found.get("slug").cloned().unwrap_or_default();
+    let slug = proposal.get("slug").filter(|slug| !slug.is_null());
+    proposal["named"] = slug.or_else(|| found.get("id")).cloned().unwrap_or_default();
+    proposal["question"] = found.pointer("/questions/en").cloned().unwrap_or_default();
+    Ok(())
 }
 
 /// Answers a proposal.
@@ -101,7 +137,7 @@ pub(crate) async fn answer(session: &mut Session, verb: &ProposalVerb) -> Result
         if let Some(found) = all.find(|one| one.get("proposal") == Some(&json!(proposal))) {
             explain(session, found).await?;
             let effect = effect(session, found).await?;
-            Session::agree("", &(table::thing(found, &PROPOSAL) + &effect))?;
+            Session::agree("", &(thing(found) + &effect))?;
         }
     }
     session.post(&format!("/admin/proposals/{proposal}/{how}"), &json!({})).await?;
@@ -120,6 +156,12 @@ async fn effect(session: &mut Session, proposal: &Value) -> Result<String, Admin
     let path = format!("/admin/markets/{market}/{}", table::cell(proposal, "action"));
     let seen = session.preview(&path, &body).await?;
     Ok(table::thing(&seen, &markets::PREVIEW))
+}
+
+/// What is known of a proposal.
+pub(crate) fn thing(proposal: &Value) -> String {
+    let known = |(_, member): &(&str, &str)| proposal.get(member).is_some_and(|it| !it.is_null());
+    table::thing(proposal, &PROPOSAL.into_iter().filter(known).collect::<Vec<_>>())
 }
 
 /// Whether an answer is a proposal.

@@ -407,7 +407,7 @@ impl Session {
             output::note("proposed: another operator is to confirm it");
             let mut proposal = answer.json.clone();
             proposal["reason"] = self.reason.as_deref().into();
-            return Self::print_table(&table::thing(&proposal, &proposals::PROPOSAL));
+            return Self::print_table(&proposals::thing(&proposal));
         }
         Self::print_table(&text(&answer.json))
     }

@@ -21,6 +21,7 @@ use views::ReadModel;
 use views::activity::ActivityRow;
 use views::catalogue::MarketRow;
 use views::tape::TradeRow;
+use views::verdicts::Came;
 
 /// What is told on one channel, not printed yet.
 #[derive(Debug)]
@@ -43,8 +44,8 @@ pub struct Fact {
 pub enum Told {
     /// All that is needed to print it.
     Body(Body),
-    /// A record. Ids of its orders may have to be looked up in history.
-    Record(Box<Record>, OrdersNamed),
+    /// A record, and what became of it. Ids of its orders may have to be looked up in history.
+    Record(Box<Record>, OrdersNamed, Option<Came>),
     /// A market's figures, and its displayed probability.
     Stats(Box<Figures>, Ratio),
 }
@@ -79,7 +80,8 @@ impl Facts {
         }
         if topics.has_journal() {
             let named = OrdersNamed::of(view, std::slice::from_ref(record));
-            let told = Told::Record(Box::new(record.clone()), named);
+            let came = Came::of(at.effects);
+            let told = Told::Record(Box::new(record.clone()), named, came);
             self.add_journal((at.sequence, at.time), told);
         }
     }

@@ -30,10 +30,11 @@ pub fn message(engine: &Engine, fact: Fact, order: u64, conflated: bool) -> Opti
 fn body(engine: &Engine, told: Told) -> Result<Body, Box<dyn std::error::Error>> {
     match told {
         Told::Body(body) => Ok(body),
-        Told::Record(record, mut orders) => {
+        Told::Record(record, mut orders, came) => {
             orders.look_up()?;
             // Ids never change: those of now are those of then.
-            let json = printed(&RecordJson::of(&engine.read(), &orders, &record), BYTES_USUAL)?;
+            let json = RecordJson::of(&engine.read(), &orders, &record, came);
+            let json = printed(&json, BYTES_USUAL)?;
             Ok(Body::Record(RecordText(json)))
         }
         Told::Stats(figures, probability) => {

@@ -18,6 +18,7 @@ use exchange::results::{ResultsHash, StateDigest};
 use exchange::table::{Shown, Value};
 use exchange::units::{Sequence, TimeMs};
 use views::ReadModel;
+use views::verdicts::Came;
 
 /// The journal's head and the hashes that authenticate everything up to it.
 #[derive(Debug, Serialize)]
@@ -105,8 +106,13 @@ enum Json<'a> {
 }
 
 impl<'a> RecordJson<'a> {
-    /// The record, with the ids of what it names. Texts are borrowed.
-    pub fn of(view: &ReadModel, orders: &OrdersNamed, record: &'a Record) -> RecordJson<'a> {
+    /// The record, with the ids of what it names, and what became of it. Texts are borrowed.
+    pub fn of(
+        view: &ReadModel,
+        orders: &OrdersNamed,
+        record: &'a Record,
+        came: Option<Came>,
+    ) -> RecordJson<'a> {
         let Record { sequence, time, once, act, command } = record;
         let kinds = Command::KINDS.iter().find(|(number, _)| *number == command.number());
         let kind = kinds.map_or(String::new(), |(_, name)| name.to_ascii_uppercase());
@@ -115,6 +121,7 @@ impl<'a> RecordJson<'a> {
             (Cow::Borrowed("sequence"), Json::Number(sequence.get())),
             ("time".into(), Json::Time(Timestamp(*time))),
             ("kind".into(), Json::Text(kind.into())),
+            ("result".into(), Json::Text(came.map_or("ACCEPTED", Came::word).into())),
         ];
         members.extend(reading.members());
         if let Some(once) = once {

@@ -58,6 +58,8 @@ pub enum Kind {
     Endings = 13,
     /// A user's equity as time passed.
     Equity = 14,
+    /// What became of records that did not do what they asked for; the venue's.
+    Verdicts = 15,
 }
 
 /// The key of a page.

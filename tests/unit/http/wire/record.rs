@@ -129,7 +129,7 @@ fn shown_of(script: &str) -> Vec<RecordJson<'static>> {
     let records: &'static [Record] = script::parse(script).unwrap().leak();
     let view = ReadModel::default();
     let orders = OrdersNamed::of(&view, records);
-    records.iter().map(|record| RecordJson::of(&view, &orders, record)).collect()
+    records.iter().map(|record| RecordJson::of(&view, &orders, record, None)).collect()
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn every_kind_has_its_members_in_their_order() {
         .map(|RecordJson(members)| {
             let kind = members.iter().find(|(name, _)| name == "kind").unwrap();
             let Json::Text(kind) = &kind.1 else { panic!("{kind:?}") };
-            let names = members.iter().skip(3).map(|(name, _)| name.as_ref());
+            let names = members.iter().skip(4).map(|(name, _)| name.as_ref());
             [kind.as_ref()].into_iter().chain(names).collect::<Vec<_>>().join(" ")
         })
         .collect();
@@ -163,25 +163,24 @@ fn values_have_the_form_of_the_interface() {
     let text = |index: usize| String::from_utf8(printed(&shown[index], 0).unwrap()).unwrap();
     assert_eq!(
         text(2),
-        r#"{"sequence":3,"time":"1970-01-01T00:00:01.000Z","kind":"ADD_KEY","userId":null,"#
-            .to_owned()
-            + r#""keyId":null,"role":"reader","label":"k","keyHash":"#
+        r#"{"sequence":3,"time":"1970-01-01T00:00:01.000Z","kind":"ADD_KEY","#.to_owned()
+            + r#""result":"ACCEPTED","userId":null,"keyId":null,"role":"reader","label":"k","#
+            + r#""keyHash":"#
             + &format!("\"{}\"}}", "1".repeat(64))
     );
     assert_eq!(
         text(3),
-        r#"{"sequence":4,"time":"1970-01-01T00:00:01.000Z","kind":"PLACE_ORDER","orderId":null,"#
-            .to_owned()
-            + r#""userId":null,"marketId":null,"outcomeId":"no","side":"BUY","price":"0.62","#
+        r#"{"sequence":4,"time":"1970-01-01T00:00:01.000Z","kind":"PLACE_ORDER","#.to_owned()
+            + r#""result":"ACCEPTED","orderId":null,"userId":null,"marketId":null,"#
+            + r#""outcomeId":"no","side":"BUY","price":"0.62","#
             + r#""quantity":"2.5","timeInForce":"IOC","expiresAt":null,"#
             + r#""selfTradePrevention":"CANCEL_MAKER","postOnly":true,"reduceOnly":false,"#
             + r#""validUntil":null,"copyFromTraderId":null,"clientOrderId":null}"#
     );
     assert_eq!(
         text(4),
-        r#"{"sequence":5,"time":"1970-01-01T00:00:01.000Z","kind":"AMEND_ORDER","orderId":null,"#
-            .to_owned()
-            + r#""userId":null,"price":null,"quantity":null,"seen":{"price":"0.62","#
-            + r#""quantity":"2.5","filledQuantity":"1"}}"#
+        r#"{"sequence":5,"time":"1970-01-01T00:00:01.000Z","kind":"AMEND_ORDER","#.to_owned()
+            + r#""result":"ACCEPTED","orderId":null,"userId":null,"price":null,"quantity":null,"#
+            + r#""seen":{"price":"0.62","quantity":"2.5","filledQuantity":"1"}}"#
     );
 }
