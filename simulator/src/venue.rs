@@ -101,9 +101,10 @@ impl Venue {
             seen,
             failed: false,
         };
+        let time = Arc::clone(&stations.sequencer.clock);
         let archiver = archive.map(|(archive, _)| {
             let board = Arc::new(ArchiveBoard::new(archive.head().sequence, reader.clone()));
-            Archiver::new(Box::new(archive), reader, board, ending)
+            Archiver::new(Box::new(archive), reader, board, ending, time)
         });
         let (clock, halt) =
             (Arc::clone(&stations.sequencer.clock), stations.sequencer.halt.clone());
