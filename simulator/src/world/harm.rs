@@ -37,14 +37,17 @@ impl World<'_> {
         if undone {
             self.disk.restore(before);
         }
-        let started = self.restart(false).map_err(|error| format!("after {what}: {error}"));
-        self.disk.set_faults(faults);
-        started?;
-        // What no start reads is found by whoever reads all: before the copy is damaged, too.
-        if let Some(venue) = self.venue.as_ref().filter(|_| what.contains("sealed segment")) {
-            self.oracle.made_again(venue).map_err(|error| format!("after {what}: {error}"))?;
+        let mut done = self.restart(false).map_err(|error| format!("after {what}: {error}"));
+        // What no start reads is found by whoever reads all: before the copy is damaged, too. So
+        // nothing may keep that from being mended.
+        let segment = self.venue.as_ref().filter(|_| what.contains("sealed segment"));
+        if let (Ok(()), Some(venue)) = (&done, segment) {
+            self.disk.cut_never();
+            let made = self.oracle.made_again(venue).map(drop);
+            done = made.map_err(|error| format!("after {what}: {error}"));
         }
-        Ok(())
+        self.disk.set_faults(faults);
+        done
     }
 
     /// Starts with something damaged: it must be refused by one of these codes, or it may start and
