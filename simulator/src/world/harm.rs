@@ -53,7 +53,7 @@ impl World<'_> {
     /// Starts with something damaged: it must be refused by one of these codes, or it may start and
     /// must not take what is damaged for sound. Whether the next start makes it anew.
     fn seen(&mut self, what: &str, codes: &[&str], may_start: bool) -> Result<bool, String> {
-        let venue = match Venue::open(self.options, &self.clocks, &self.oracle.tap) {
+        let venue = match Venue::open(self.options, &self.clocks, &self.oracle.tap, &self.bucket) {
             Ok(venue) if may_start => venue,
             Ok(_) => return Err(format!("UNSEEN: it starts although {what}")),
             Err(refused) => {
