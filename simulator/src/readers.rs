@@ -1,5 +1,5 @@
 //! People who read: lists page by page, the state as it was, and the records as they come. Each
-//! keeps to what it was told before, also while the venue trades on, or ends and starts again.
+//! goes on from where it was while the venue trades on, and after it has ended and started again.
 
 use std::ops::ControlFlow;
 

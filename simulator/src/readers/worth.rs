@@ -12,10 +12,15 @@ use crate::naive::Naive;
 /// What is remembered of the state after a record.
 #[derive(Debug, Clone, Copy)]
 pub struct Kept {
+    /// The record.
     pub at: Sequence,
+    /// Its time.
     pub time: TimeMs,
+    /// How many there are.
     pub users: u32,
+    /// The same.
     pub markets: u32,
+    /// What everybody has.
     pub worth: u64,
 }
 
@@ -38,6 +43,7 @@ impl Worth {
         }
     }
 
+    /// By the twin.
     pub fn of_twin(twin: &Naive) -> u64 {
         let mut worth = Worth(Chance::of(0));
         for user in 0..twin.users_count {
@@ -52,6 +58,7 @@ impl Worth {
         worth.0.number()
     }
 
+    /// In a state as of what is remembered.
     pub fn of_state(exchange: &Exchange, of: &Kept) -> Result<u64, String> {
         let mut worth = Worth(Chance::of(0));
         for user in (0..of.users).map(UserNo) {
@@ -69,6 +76,7 @@ impl Worth {
         Ok(worth.0.number())
     }
 
+    /// In a read model as of what is remembered.
     pub fn of_view(view: &ReadModel, of: &Kept) -> u64 {
         let mut worth = Worth(Chance::of(0));
         for user in (0..of.users).map(UserNo) {
