@@ -116,11 +116,15 @@ impl Bucket {
         std::mem::take(&mut self.state().marks)
     }
 
-    /// What is in it once everything that is on its way has come.
-    pub fn objects(&self) -> All {
+    /// What is on its way comes.
+    pub fn settle(&self) {
         let mut state = self.state();
         while state.arrive() {}
-        state.objects.clone()
+    }
+
+    /// What is in it.
+    pub fn objects(&self) -> All {
+        self.state().objects.clone()
     }
 
     /// Somebody else changes what is in it.
@@ -301,13 +305,18 @@ impl BucketArchiver {
 }
 
 /// Compares objects with the journal: each has the name of its first record, and together they are
-/// the journal up to the record that is returned.
+/// the journal up to the record that is returned, with how many there are. So many were compared
+/// before, up to that record.
 ///
 /// # Errors
 /// What differs.
-pub fn same(objects: &All, journal: &JournalReader) -> Result<Sequence, String> {
-    let (mut journaled, mut last) = (journal.read(Sequence::new(1)), Sequence::ZERO);
-    for (name, bytes) in objects {
+pub fn same(
+    objects: &All,
+    journal: &JournalReader,
+    (before, mut last): (usize, Sequence),
+) -> Result<(usize, Sequence), String> {
+    let mut journaled = journal.read(last.next());
+    for (name, bytes) in objects.iter().skip(before) {
         if *name != segment_name(last.next()) {
             return Err(format!("BUCKET: record {} is next, and an object {name}", last.next()));
         }
@@ -320,7 +329,7 @@ pub fn same(objects: &All, journal: &JournalReader) -> Result<Sequence, String> 
             last = block.last();
         }
     }
-    Ok(last)
+    Ok((objects.len(), last))
 }
 
 /// Whether two objects are both sound and hold the same blocks.

@@ -91,6 +91,8 @@ pub struct World<'a> {
     /// The copy was damaged when it reached so far, and is not known to be sound before it reaches
     /// further.
     copy_sound_after: Option<u64>,
+    /// How many objects of the bucket were found to be the journal, and up to which record.
+    copied: (usize, Sequence),
     /// Whether faults still come.
     safe: bool,
     /// That of all that was made again at the end.
@@ -123,6 +125,7 @@ impl<'a> World<'a> {
             crashes: 0,
             marks,
             copy_sound_after: None,
+            copied: (0, Sequence::ZERO),
             safe: false,
             digest: 0,
         }
@@ -426,8 +429,9 @@ impl<'a> World<'a> {
         let mut done = self.oracle.recovered(&venue);
         if done.is_ok() && self.chance.clone().one_in(MADE_AGAIN_ONE_IN) {
             done = self.oracle.made_again(&venue).map(drop);
-            let there = bucket::same(&self.bucket.objects(), &venue.reader()).map(drop);
-            done = done.and(there);
+        }
+        if done.is_ok() {
+            self.copied = bucket::same(&self.bucket.objects(), &venue.reader(), self.copied)?;
         }
         if self.oracle.twin.sequence > ours {
             self.mark("a block is there that nobody was answered for");

@@ -31,6 +31,7 @@ impl World<'_> {
             whole(venue)?;
             self.clocks.pass(LOOKED_AT_AGAIN_MS);
         }
+        self.bucket.settle();
         let before = self.bucket.objects();
         let met = match kind {
             0 => stranger(&self.bucket, venue, &before, &mut self.chance)?,
@@ -50,9 +51,10 @@ impl World<'_> {
     /// A store that answers has the whole journal; an auditor finds it so, and what is missing or
     /// damaged in a copy.
     pub(super) fn bucketed(&mut self, venue: &mut Venue) -> Result<(), String> {
+        self.bucket.settle();
         whole(venue)?;
         let (objects, head) = (self.bucket.objects(), venue.head().sequence);
-        let last = bucket::same(&objects, &venue.reader())?;
+        let (_, last) = bucket::same(&objects, &venue.reader(), self.copied)?;
         if last != head {
             return Err(format!("BUCKET: it ends with record {last}"));
         }
