@@ -14,6 +14,7 @@
 )]
 #![allow(dead_code, reason = "the twin is shared with the tests, which use other parts of it")]
 
+mod bucket;
 mod chance;
 mod clock;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
@@ -31,6 +32,7 @@ mod naive;
 mod options;
 mod oracle;
 mod people;
+mod readers;
 mod shorten;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 #[path = "../../tests/model/state.rs"]
@@ -66,8 +68,8 @@ struct Args {
     /// Ends after this many seconds
     #[arg(long = "for")]
     seconds: Option<u64>,
-    /// Families of faults that may come: cut, stop, damage, room, disk, clock; all unless it is
-    /// given
+    /// Families of faults that may come: cut, stop, damage, room, disk, clock, bucket; all unless
+    /// it is given
     #[arg(long, value_delimiter = ',')]
     faults: Vec<String>,
     /// Only these steps of the seed, as a failure prints them

@@ -7,7 +7,7 @@ use std::fmt;
 use exchange::reject::Reject;
 use journal::recovery::{Beyond, Refusal, Tail, Verdict, decide};
 
-use crate::damage;
+use crate::{bucket, damage, readers};
 
 /// What happens besides refusals, damage and rows of the recovery table.
 const OTHERS: [&str; 20] = [
@@ -42,6 +42,8 @@ pub fn row((tail, refusal, beyond): (Tail, Refusal, Beyond)) -> String {
 fn known() -> Vec<String> {
     let mut all: Vec<String> = OTHERS.iter().map(|mark| (*mark).to_owned()).collect();
     all.extend(Reject::ALL.iter().map(|reject| format!("refused: {}", reject.code())));
+    all.extend(bucket::MARKS.iter().map(|mark| (*mark).to_owned()));
+    all.extend(readers::MARKS.iter().map(|mark| (*mark).to_owned()));
     all.extend(damage::NAMES.iter().map(|name| (*name).to_owned()));
     all.extend(damage::CODES.iter().map(|code| format!("a start was refused: {code}")));
     for tail in [Tail::Empty, Tail::Sound] {

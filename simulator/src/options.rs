@@ -9,7 +9,7 @@ use crate::disk::Faults;
 use crate::people;
 
 /// The parts of the world that take turns.
-pub const PARTS: [&str; 14] = [
+pub const PARTS: [&str; 15] = [
     "people",
     "sequencer",
     "matcher",
@@ -24,9 +24,10 @@ pub const PARTS: [&str; 14] = [
     "stop",
     "damage",
     "room",
+    "readers",
 ];
 /// How often each has its turn, usually.
-const USUAL: [u64; PARTS.len()] = [300, 200, 200, 20, 20, 10, 10, 5, 60, 4, 2, 1, 1, 1];
+const USUAL: [u64; PARTS.len()] = [300, 200, 200, 20, 20, 10, 10, 5, 60, 4, 2, 1, 1, 1, 3];
 
 /// A seed's options.
 #[derive(Debug, Clone)]
@@ -57,6 +58,8 @@ pub struct Options {
     pub rows: NonZeroU32,
     /// Whether there is an archive.
     pub archive: bool,
+    /// Whether there is one in a bucket: one request to its store in so many goes wrong.
+    pub bucket: Option<u64>,
 }
 
 impl Options {
@@ -91,6 +94,7 @@ impl Options {
             short_reads: if may("disk") { chance.of_all(&[0, 0, 3, 20], 0) } else { 0 },
             for_good: chance.one_in(3),
         };
+        let in_bucket = |fails| if may("bucket") { fails } else { 0 };
         let every = chance.of_all(&[20, 100, 400, 2_000], 400);
         let rows = chance.of_all(&[1, 2, 5, 64], 64);
         let shape = people::Shape::of(chance);
@@ -108,7 +112,21 @@ impl Options {
             snapshot_every: NonZeroU64::new(every).unwrap_or(NonZeroU64::MIN),
             rows: NonZeroU32::new(rows).unwrap_or(NonZeroU32::MIN),
             archive: chance.one_in(2),
+            bucket: chance.one_in(2).then(|| chance.of_all(&[0, 3, 10, 40], 10)).map(in_bucket),
         }
+    }
+}
+
+impl Options {
+    /// One request to the bucket's store in so many goes wrong; none if zero.
+    pub fn bucket_fails(&self) -> u64 {
+        self.bucket.unwrap_or(0)
+    }
+
+    /// How often a part has its turn.
+    pub fn weight(&self, part: &str) -> u64 {
+        let mut parts = PARTS.iter().zip(self.parts);
+        parts.find(|(name, _)| **name == part).map_or(0, |(_, weight)| weight)
     }
 }
 
@@ -117,19 +135,24 @@ impl fmt::Display for Options {
         let Faults { write_fails, sync_fails, short_reads, for_good } = self.faults;
         writeln!(
             f,
-            "  steps {}, batch up to {}, time by up to {} ms, clock leaps {}, archive {}, {:?} orders{}",
+            "  steps {}, batch up to {}, time by up to {} ms, clock leaps {}, {:?} orders{}",
             self.steps,
             self.batch,
             self.pass_ms,
             self.clock_leaps,
-            self.archive,
             self.shape,
             if self.deep { ", deep books" } else { "" }
         )?;
         writeln!(
             f,
-            "  snapshot every {}, rows a page {}, starts cut short 1 in {}",
-            self.snapshot_every, self.rows, self.cut_starts
+            "  snapshot every {}, rows a page {}, starts cut short 1 in {}, archive {}, in a bucket \
+             {}, whose requests fail 1 in {}",
+            self.snapshot_every,
+            self.rows,
+            self.cut_starts,
+            self.archive,
+            self.bucket.is_some(),
+            self.bucket_fails()
         )?;
         writeln!(
             f,

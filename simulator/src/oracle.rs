@@ -28,6 +28,7 @@ use views::history::{History, HistoryError, PageKey, PageStorage, ROWS_PER_PAGE}
 
 use crate::compare::{always_true, same_answer};
 use crate::naive::Naive;
+use crate::readers::Told;
 use crate::state::same_state;
 use crate::venue::{Venue, archive, data};
 
@@ -196,6 +197,8 @@ pub struct Oracle {
     pub twin: Naive,
     /// Every record so far.
     pub records: Vec<Record>,
+    /// What they came to.
+    pub told: Told,
     /// What the venue hears.
     pub tap: Arc<Tap>,
     /// Where the journal certainly ends.
@@ -211,9 +214,9 @@ impl Oracle {
     pub fn new() -> Oracle {
         let mut twin = Naive::new();
         twin.slice = usize::try_from(SLICE).ok();
-        let (records, tap) = (Vec::new(), Arc::default());
+        let (records, told, tap) = (Vec::new(), Told::default(), Arc::default());
         let (known, doubt, refused) = (Head::START, false, Vec::new());
-        Oracle { twin, records, tap, known, doubt, refused }
+        Oracle { twin, records, told, tap, known, doubt, refused }
     }
 
     /// Compares what was applied since with the twin's answers; returns how many records.
@@ -238,7 +241,15 @@ impl Oracle {
         if self.records.last().is_some_and(|last| last.time > record.time) {
             return Err(format!("TIME: record {next} is earlier than the one before"));
         }
-        Ok(self.twin.apply(record))
+        let effects = self.twin.apply(record);
+        self.told.see(record.sequence, &effects);
+        Ok(effects)
+    }
+
+    /// A record by its number.
+    pub fn record(&self, sequence: Sequence) -> Option<&Record> {
+        let place = sequence.get().checked_sub(1)?;
+        self.records.get(usize::try_from(place).ok()?)
     }
 
     /// Checks that a command that was answered is that record.

@@ -21,6 +21,7 @@ use journal::disk::mounted::ROOT;
 use journal::reader::JournalReader;
 use journal::snapshot::SnapshotFolder;
 
+use crate::bucket::{Bucket, BucketArchiver};
 use crate::clock::Clocks;
 use crate::marks;
 use crate::options::Options;
@@ -58,6 +59,8 @@ pub struct Venue {
     pub row: String,
     snapshotter: Snapshotter,
     archiver: Option<Archiver>,
+    /// Its archiver to a bucket.
+    pub bucket: Option<BucketArchiver>,
     watcher: Watcher,
     _end: End,
 }
@@ -67,7 +70,12 @@ pub type Refused = String;
 
 impl Venue {
     /// Starts it, as the server does.
-    pub fn open(options: &Options, clocks: &Clocks, tap: &Arc<Tap>) -> Result<Venue, Refused> {
+    pub fn open(
+        options: &Options,
+        clocks: &Clocks,
+        tap: &Arc<Tap>,
+        bucket: &Bucket,
+    ) -> Result<Venue, Refused> {
         let words = |error: &dyn std::fmt::Display| error.to_string();
         let data = data();
         let (journal, recovered) = LogJournal::open(&data).map_err(|error| words(&error))?;
@@ -101,9 +109,12 @@ impl Venue {
             seen,
             failed: false,
         };
+        let time = Arc::clone(&stations.sequencer.clock);
+        let bucket = options.bucket.map(|_| bucket.archiver(&reader, Arc::clone(&time)));
+        let bucket = bucket.transpose().map_err(|error| words(&error))?;
         let archiver = archive.map(|(archive, _)| {
             let board = Arc::new(ArchiveBoard::new(archive.head().sequence, reader.clone()));
-            Archiver::new(Box::new(archive), reader, board, ending)
+            Archiver::new(Box::new(archive), reader, board, ending, time)
         });
         let (clock, halt) =
             (Arc::clone(&stations.sequencer.clock), stations.sequencer.halt.clone());
@@ -120,6 +131,7 @@ impl Venue {
             row,
             snapshotter,
             archiver,
+            bucket,
             watcher,
             _end: end,
         })
@@ -161,9 +173,12 @@ impl Venue {
         self.snapshotter.step();
     }
 
-    /// Copies what is new to the archive.
+    /// Copies what is new to the archives.
     pub fn archive(&mut self) {
         if let Some(archiver) = &mut self.archiver {
+            archiver.step();
+        }
+        if let Some(archiver) = &mut self.bucket {
             archiver.step();
         }
     }

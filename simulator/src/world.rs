@@ -13,6 +13,7 @@ use exchange::units::Sequence;
 use journal::disk::mounted::{ROOT, mount};
 use parking_lot::Mutex;
 
+use crate::bucket::{self, Bucket};
 use crate::chance::Chance;
 use crate::clock::Clocks;
 use crate::commands;
@@ -21,8 +22,10 @@ use crate::marks::Marks;
 use crate::options::{Options, PARTS};
 use crate::oracle::{self, Heard, Letters, Oracle, Person};
 use crate::people;
+use crate::readers::Readers;
 use crate::venue::{Refused, Venue, data};
 
+mod elsewhere;
 mod harm;
 
 /// Commands that may be unanswered at a time.
@@ -33,6 +36,8 @@ const CUT_STARTS_MAX: u32 = 5;
 const MADE_AGAIN_ONE_IN: u64 = 12;
 /// Before one in so many starts without a loss of power everything is salvaged.
 const SALVAGED_ONE_IN: u64 = 6;
+/// Somebody meddles with the archive in the bucket instead of one turn of the archiver in so many.
+const MEDDLED_ONE_IN: u64 = 40;
 /// The parts that write to the disk.
 const WRITERS: [&str; 5] = ["sequencer", "keeper", "history", "snapshotter", "archiver"];
 /// Steps in which a healthy venue answers what it is asked.
@@ -72,8 +77,10 @@ pub struct World<'a> {
     options: &'a Options,
     chance: Chance,
     disk: Arc<Disk>,
+    bucket: Bucket,
     clocks: Clocks,
     oracle: Oracle,
+    readers: Readers,
     venue: Option<Venue>,
     letters: Letters,
     /// Requests on their way, each command until it is heard of.
@@ -86,6 +93,8 @@ pub struct World<'a> {
     /// The copy was damaged when it reached so far, and is not known to be sound before it reaches
     /// further.
     copy_sound_after: Option<u64>,
+    /// How many objects of the bucket were found to be the journal, and up to which record.
+    copied: (usize, Sequence),
     /// Whether faults still come.
     safe: bool,
     /// That of all that was made again at the end.
@@ -97,6 +106,8 @@ impl<'a> World<'a> {
         let mut chance = Chance::of(seed);
         let disk = Arc::new(Disk::new(chance.split()));
         mount(Some(Arc::new(Mounted(Arc::clone(&disk)))));
+        let cuts = options.weight("cut") > 0;
+        let bucket = Bucket::new(Arc::clone(&disk), cuts);
         let letters = Arc::new(Mutex::new(Vec::new()));
         let (clocks, oracle, marks) = (Clocks::new(), Oracle::new(), Marks::default());
         World {
@@ -104,8 +115,10 @@ impl<'a> World<'a> {
             options,
             chance,
             disk,
+            bucket,
             clocks,
             oracle,
+            readers: Readers::default(),
             venue: None,
             letters,
             waiting: BTreeMap::new(),
@@ -114,6 +127,7 @@ impl<'a> World<'a> {
             crashes: 0,
             marks,
             copy_sound_after: None,
+            copied: (0, Sequence::ZERO),
             safe: false,
             digest: 0,
         }
@@ -201,6 +215,9 @@ impl<'a> World<'a> {
     fn look(&mut self) -> Result<(), String> {
         let (marks, seed) = (&mut self.marks, self.seed);
         self.oracle.compare(|record, effects| mark_record(marks, seed, record, effects))?;
+        for met in self.bucket.marks().into_iter().chain(self.readers.marks()) {
+            self.mark(met);
+        }
         self.read_letters(self.disk.is_on())
     }
 
@@ -233,7 +250,15 @@ impl<'a> World<'a> {
                 self.disk.cut_in(self.chance.within(1, changes));
             }
             "stop" => return self.stop(),
-            "damage" if !self.safe => return self.damage(),
+            "damage" if !self.safe => {
+                self.bucket.set_fails(0);
+                let done = self.damage();
+                self.bucket.set_fails(self.options.bucket_fails());
+                return done;
+            }
+            "archiver" if self.options.bucket_fails() > 0 && self.chance.one_in(MEDDLED_ONE_IN) => {
+                self.meddle()?;
+            }
             "room" if !self.safe => {
                 let full = self.chance.one_in(2);
                 self.disk.set_full(full);
@@ -244,6 +269,12 @@ impl<'a> World<'a> {
                     if all && venue.halted().is_none() && !venue.history.has_failed() {
                         self.oracle.state(venue)?;
                     }
+                }
+            }
+            "readers" => {
+                let venue = self.venue.as_ref().filter(|venue| venue.halted().is_none());
+                if let Some(venue) = venue {
+                    self.readers.step(venue, &self.oracle, &mut self.chance)?;
                 }
             }
             other => {
@@ -278,6 +309,7 @@ impl<'a> World<'a> {
     fn step(&mut self, number: u64) -> Result<(), String> {
         self.chance = Chance::of(self.seed.wrapping_mul(0x9E37_79B9).wrapping_add(number << 20));
         self.disk.draw_from(self.chance.split());
+        self.bucket.draw_from(self.chance.split());
         let part = self.chance.weighted(&self.options.parts);
         self.part(PARTS.get(part).copied().unwrap_or_default())?;
         self.look()?;
@@ -306,7 +338,7 @@ impl<'a> World<'a> {
                 let changes = self.chance.of_all(&[10, 60], 60);
                 self.disk.cut_in(self.chance.within(1, changes));
             }
-            let opened = Venue::open(self.options, &self.clocks, &self.oracle.tap);
+            let opened = Venue::open(self.options, &self.clocks, &self.oracle.tap, &self.bucket);
             if !self.disk.is_on() {
                 drop(opened);
                 self.mark("the power went during a start");
@@ -337,6 +369,7 @@ impl<'a> World<'a> {
 
     fn end(&mut self, power: bool) -> Result<(), String> {
         let (venue, mut reached) = (self.venue.take(), !power);
+        self.readers.part();
         if power {
             self.disk.cut();
             drop(venue);
@@ -402,6 +435,9 @@ impl<'a> World<'a> {
         if done.is_ok() && self.chance.clone().one_in(MADE_AGAIN_ONE_IN) {
             done = self.oracle.made_again(&venue).map(drop);
         }
+        if done.is_ok() {
+            self.copied = bucket::same(&self.bucket.objects(), &venue.reader(), self.copied)?;
+        }
         if self.oracle.twin.sequence > ours {
             self.mark("a block is there that nobody was answered for");
         }
@@ -415,6 +451,7 @@ impl<'a> World<'a> {
     /// The first phase, and then the second: the faults stop, and the venue must answer.
     fn live(&mut self) -> Result<(), String> {
         self.safe = true;
+        self.bucket.set_fails(0);
         self.disk.set_faults(Faults::default());
         self.disk.set_full(false);
         self.disk.cut_never();
@@ -449,8 +486,12 @@ impl<'a> World<'a> {
             return Err("LIVE: a healthy venue's snapshot fails".to_owned());
         }
         self.oracle.state(&venue)?;
+        self.readers.finish(&venue, &self.oracle)?;
         self.digest = self.oracle.made_again(&venue)?;
         venue.archive();
+        if self.options.bucket.is_some() {
+            self.bucketed(&mut venue)?;
+        }
         let (head, used) = (venue.head(), self.disk.used_in(&data()));
         let rows = venue.history.history().rows_per_page();
         venue.stop();
@@ -478,6 +519,7 @@ impl<'a> World<'a> {
             self.part("matcher").and_then(|()| self.look()).map_err(|what| (0, what))?;
         }
         self.disk.set_faults(self.options.faults);
+        self.bucket.set_fails(self.options.bucket_fails());
         for number in (0..count).filter(|number| steps(*number)) {
             self.step(number).map_err(|what| (number, what))?;
         }

@@ -57,7 +57,8 @@ impl S3Args {
     /// The settings are at fault, it is of another journal, or the store does not answer.
     pub(super) fn ends(&self, journal: JournalReader) -> Option<Result<String, ArchiveError>> {
         let place = self.place()?;
-        let ends = BucketArchive::ends(&place, journal);
+        let store = place.objects();
+        let ends = store.and_then(|store| BucketArchive::ends(&place.url, store, journal));
         Some(ends.map(|last| format!("{}: ends with record {}", place.url, last.get())))
     }
 
@@ -67,7 +68,9 @@ impl S3Args {
     /// The settings are at fault, or it is of another journal.
     pub(super) fn open(&self, journal: JournalReader) -> Result<Option<Box<dyn Shelf>>, Failure> {
         let Some(place) = self.place() else { return Ok(None) };
-        let archive = BucketArchive::open(&place, journal).map_err(|error| failed(&error))?;
+        let store = place.objects();
+        let archive = store.and_then(|store| BucketArchive::open(&place.url, store, journal));
+        let archive = archive.map_err(|error| failed(&error))?;
         let archived = archive.head().sequence.get();
         tracing::info!(archive = place.url, sequence = archived, "archive opened");
         Ok(Some(Box::new(archive)))

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::background::{Ending, Stepped};
-use super::clock;
+use super::clock::Clock;
 use super::shelf::Shelf;
 use exchange::units::Sequence;
 use journal::archive::ArchiveError;
@@ -23,8 +23,6 @@ const RETRY_AFTER_LONGEST: Duration = Duration::from_mins(1);
 const LAST_TRIES: u32 = 3;
 /// Longest time spent copying the rest of a journal that has ended, so that shutdown is bounded.
 const ENDING_MAX: Duration = Duration::from_secs(10);
-/// Interval between two looks at the files that do not change any more, which may be thousands.
-const CHECK_ALL_EVERY: Duration = Duration::from_mins(1);
 /// Interval between progress lines in the log, while there is progress or a lag.
 const LOG_EVERY: Duration = Duration::from_mins(1);
 
@@ -88,13 +86,14 @@ pub struct Archiver {
     board: Arc<ArchiveBoard>,
     /// Comes once the journal has ended.
     ended: Ending,
+    clock: Arc<Clock>,
     /// The pause after the next failure.
     retry: Duration,
     /// Deadline for copying the rest of an ended journal.
-    deadline: Option<Instant>,
-    last_log: (Instant, Sequence),
+    deadline: Option<Duration>,
+    last_log: (Duration, Sequence),
     /// When all files were found unchanged.
-    checked: Option<Instant>,
+    checked: Option<Duration>,
 }
 
 impl Stepped for Archiver {
@@ -138,19 +137,21 @@ impl Archiver {
         journal: JournalReader,
         board: Arc<ArchiveBoard>,
         ended: Ending,
+        clock: Arc<Clock>,
     ) -> Archiver {
-        let last_log = (Instant::now(), archive.head().sequence);
+        let last_log = (clock.monotonic(), archive.head().sequence);
         let (deadline, checked, retry) = (None, None, RETRY_AFTER);
-        Archiver { archive, journal, board, ended, retry, deadline, last_log, checked }
+        Archiver { archive, journal, board, ended, clock, retry, deadline, last_log, checked }
     }
 
     /// Checks that the archive is still there; false if it is not.
     fn check(&mut self) -> bool {
-        let all = self.checked.is_none_or(|at| at.elapsed() >= CHECK_ALL_EVERY);
+        let every = self.archive.check_all_every();
+        let all = self.checked.is_none_or(|at| self.since(at) >= every);
         match self.archive.check(all) {
             Ok(()) => {
                 if all {
-                    self.checked = Some(Instant::now());
+                    self.checked = Some(self.clock.monotonic());
                 }
                 self.board.archived(self.archive.head().sequence);
                 true
@@ -165,6 +166,10 @@ impl Archiver {
                 false
             }
         }
+    }
+
+    fn since(&self, at: Duration) -> Duration {
+        self.clock.monotonic().saturating_sub(at)
     }
 
     fn failed(&self, error: &str) {
@@ -201,9 +206,9 @@ impl Archiver {
     /// there.
     fn is_over(&mut self) -> bool {
         if self.deadline.is_none() && self.ended.has_come() {
-            self.deadline = Some(Instant::now() + ENDING_MAX);
+            self.deadline = Some(self.clock.monotonic() + ENDING_MAX);
         }
-        self.deadline.is_some_and(|deadline| deadline <= Instant::now())
+        self.deadline.is_some_and(|deadline| deadline <= self.clock.monotonic())
     }
 
     /// Archives the next blocks as one member.
@@ -229,13 +234,14 @@ impl Archiver {
     fn log_progress(&mut self) {
         let (at, last) = self.last_log;
         let ArchiveStatus { archived, behind, failures } = self.board.status();
-        if at.elapsed() < LOG_EVERY || (archived == last && behind == 0) {
+        if self.since(at) < LOG_EVERY || (archived == last && behind == 0) {
             return;
         }
         // The time of the oldest record not archived yet shows how long the lag is.
         let oldest = self.journal.read(archived.next()).next().and_then(Result::ok);
         let since = oldest.and_then(|block| block.records().first().map(|record| record.time));
-        let seconds = since.map_or(0, |since| (clock::now().get() - since.get()).max(0) / 1_000);
+        let seconds =
+            since.map_or(0, |since| (self.clock.now().get() - since.get()).max(0) / 1_000);
         tracing::info!(
             archived = archived.get(),
             behind,
@@ -243,6 +249,6 @@ impl Archiver {
             failures,
             "archiving"
         );
-        self.last_log = (Instant::now(), archived);
+        self.last_log = (self.clock.monotonic(), archived);
     }
 }

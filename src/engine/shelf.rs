@@ -11,6 +11,8 @@ use journal::block::{Block, Head};
 /// Interval between two looks at the journal: about how much a healthy archive in a folder lacks if
 /// the machine is lost. Each that finds blocks costs a sync, possibly of the journal's own disk.
 const FOLDER_EVERY: Duration = Duration::from_secs(1);
+/// Interval between two looks at the files that do not change any more, which may be thousands.
+const FOLDER_CHECKED_EVERY: Duration = Duration::from_mins(1);
 
 /// What an archive's figures and its warning are called.
 #[derive(Debug)]
@@ -57,6 +59,12 @@ pub trait Shelf: Debug + Send {
     /// How long to rest between two looks at the journal.
     fn every(&self) -> Duration {
         FOLDER_EVERY
+    }
+
+    /// How long to rest between two checks of everything. After one that failed each is of
+    /// everything, until all is there.
+    fn check_all_every(&self) -> Duration {
+        FOLDER_CHECKED_EVERY
     }
 
     /// What its figures are called.

@@ -269,7 +269,8 @@ fn archiver(
     let (end, ending) = ending();
     let board = Arc::new(ArchiveBoard::new(archive.head().sequence, journal.clone()));
     register_archive_gauges(&engine.meter().gauges, archive.names(), &board);
-    let archiver = Archiver::new(archive, journal, Arc::clone(&board), ending.clone());
+    let clock = Arc::clone(&engine.0.clock);
+    let archiver = Archiver::new(archive, journal, Arc::clone(&board), ending.clone(), clock);
     let posted = Arc::clone(&board);
     // Trading goes on without it.
     let died = move || {

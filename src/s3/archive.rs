@@ -5,15 +5,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::bucket::{Made, Store, StoreError};
-use super::place::Place;
+use super::objects::{Made, Objects};
 use engine::shelf::{Shelf, ShelfNames};
 use exchange::units::Sequence;
 use journal::archive::{Archive, ArchiveError, blocks_in, segment_name};
@@ -41,12 +39,11 @@ const NAMES: ShelfNames = ShelfNames {
 /// An archive in a bucket, being written.
 pub struct BucketArchive {
     url: String,
-    store: Store,
+    store: Box<dyn Objects>,
     journal: JournalReader,
     head: Head,
     /// The objects by the first records of their names; `None` until the store has told.
     known: Option<BTreeSet<u64>>,
-    listed: Instant,
 }
 
 impl fmt::Debug for BucketArchive {
@@ -56,13 +53,17 @@ impl fmt::Debug for BucketArchive {
 }
 
 impl BucketArchive {
-    /// Opens the archive, and checks that its first and last blocks are the journal's. A store that
-    /// does not answer now is asked again later: a venue starts without it.
+    /// Opens the archive at this URL, and checks that its first and last blocks are the journal's.
+    /// A store that does not answer now is asked again later: a venue starts without it.
     ///
     /// # Errors
-    /// The settings are at fault, or the archive is of another journal.
-    pub fn open(place: &Place, journal: JournalReader) -> Result<BucketArchive, ArchiveError> {
-        let mut archive = BucketArchive::at(place, journal)?;
+    /// The archive is of another journal.
+    pub fn open(
+        url: &str,
+        store: Box<dyn Objects>,
+        journal: JournalReader,
+    ) -> Result<BucketArchive, ArchiveError> {
+        let mut archive = BucketArchive::at(url, store, journal);
         match archive.look() {
             Ok(()) | Err(ArchiveError::Io { .. }) => Ok(archive),
             Err(error) => Err(error),
@@ -73,15 +74,17 @@ impl BucketArchive {
     ///
     /// # Errors
     /// Those of [`BucketArchive::open`], and that the store does not answer.
-    pub fn ends(place: &Place, journal: JournalReader) -> Result<Sequence, ArchiveError> {
-        let mut archive = BucketArchive::at(place, journal)?;
+    pub fn ends(
+        url: &str,
+        store: Box<dyn Objects>,
+        journal: JournalReader,
+    ) -> Result<Sequence, ArchiveError> {
+        let mut archive = BucketArchive::at(url, store, journal);
         archive.look().map(|()| archive.head.sequence)
     }
 
-    fn at(place: &Place, journal: JournalReader) -> Result<BucketArchive, ArchiveError> {
-        let store = Store::at(place).map_err(|error| failed(&place.url, error))?;
-        let (url, head, known) = (place.url.clone(), Head::START, None);
-        Ok(BucketArchive { url, store, journal, head, known, listed: Instant::now() })
+    fn at(url: &str, store: Box<dyn Objects>, journal: JournalReader) -> BucketArchive {
+        BucketArchive { url: url.to_owned(), store, journal, head: Head::START, known: None }
     }
 
     /// Finds out where it ends.
@@ -167,10 +170,9 @@ impl Shelf for BucketArchive {
 
     fn check(&mut self, all: bool) -> Result<(), ArchiveError> {
         let Some(known) = self.known.as_ref() else { return self.look() };
-        if !all || self.listed.elapsed() < LISTED_EVERY {
+        if !all {
             return Ok(());
         }
-        self.listed = Instant::now();
         let known = known.clone();
         match known.difference(&self.names()?).next() {
             Some(lost) => {
@@ -192,7 +194,7 @@ impl Shelf for BucketArchive {
         }
         let first = self.head.sequence.next().get();
         let member = Bytes::from(member::pack(&bytes)?);
-        match self.store.make(&name_of(first), member).map_err(io::Error::other)? {
+        match self.store.make(&name_of(first), member)? {
             Made::New => {
                 self.wrote(first, head);
                 Ok(())
@@ -205,61 +207,25 @@ impl Shelf for BucketArchive {
         EVERY
     }
 
+    fn check_all_every(&self) -> Duration {
+        LISTED_EVERY
+    }
+
     fn names(&self) -> &'static ShelfNames {
         &NAMES
     }
-}
-
-/// Copies the objects that a folder lacks into it: then it is an archive, for `openoutcry-replay`.
-/// Returns how many were copied, and how many there are; without any it makes no folder.
-///
-/// # Errors
-/// The store does not answer or refuses, the folder cannot be written, or it holds what is not of
-/// the bucket: a server's own archive or directory would be ruined.
-pub fn fetch(place: &Place, folder: &Path) -> Result<(usize, usize), ArchiveError> {
-    let of_file = |error| ArchiveError::Io { path: folder.to_owned(), error };
-    let mut store = Store::at(place).map_err(|error| failed(&place.url, error))?;
-    let names = store.list().map_err(|error| failed(&place.url, error))?;
-    let names: Vec<String> = names.into_iter().filter(|name| first_of(name).is_some()).collect();
-    if names.is_empty() {
-        return Ok((0, 0));
-    }
-    fs::create_dir_all(folder).map_err(of_file)?;
-    for entry in fs::read_dir(folder).map_err(of_file)? {
-        let found = entry.map_err(of_file)?.file_name();
-        let found = found.to_string_lossy();
-        if !names.iter().any(|name| *name == found.trim_end_matches(".partial")) {
-            let why = format!("it holds {found}, which is not of the bucket: name a new folder");
-            return Err(of_file(io::Error::other(why)));
-        }
-    }
-    let mut copied = 0_usize;
-    for name in &names {
-        let path = folder.join(name);
-        if path.exists() {
-            continue;
-        }
-        let bytes = store.read(name).map_err(|error| failed(&place.url, error))?;
-        // It gets its name once it is whole.
-        let partial = folder.join(format!("{name}.partial"));
-        let mut file = fs::File::create(&partial).map_err(of_file)?;
-        file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(of_file)?;
-        fs::rename(&partial, &path).map_err(of_file)?;
-        copied = copied.saturating_add(1);
-    }
-    Ok((copied, names.len()))
 }
 
 fn name_of(first: u64) -> String {
     segment_name(Sequence::new(first))
 }
 
-fn first_of(name: &str) -> Option<u64> {
+/// The first record of an object of this name; `None` if it is no archive's.
+pub(crate) fn first_of(name: &str) -> Option<u64> {
     let first = name.strip_suffix(SEGMENT_SUFFIX)?.parse().ok()?;
     (name_of(first) == name).then_some(first)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn failed(url: &str, error: StoreError) -> ArchiveError {
-    ArchiveError::Io { path: PathBuf::from(url), error: io::Error::other(error.to_string()) }
+pub(crate) fn failed(url: &str, error: io::Error) -> ArchiveError {
+    ArchiveError::Io { path: PathBuf::from(url), error }
 }

@@ -1,5 +1,7 @@
 //! A bucket: lists, reads and makes objects, one request at a time, from a thread of its own.
 
+use std::fmt;
+use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,6 +17,7 @@ use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use url::Url;
 
+use super::objects::{Made, Objects};
 use super::place::{Place, credentials};
 use super::refusal;
 use engine::clock;
@@ -46,13 +49,10 @@ pub(crate) enum StoreError {
     Unreadable(String),
 }
 
-/// What came of making an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Made {
-    /// It is there now.
-    New,
-    /// There is one of that name already, and it stays as it is.
-    Exists,
+impl From<StoreError> for io::Error {
+    fn from(error: StoreError) -> io::Error {
+        io::Error::other(error.to_string())
+    }
 }
 
 /// A bucket.
@@ -64,6 +64,12 @@ pub(crate) struct Store {
     target: Target,
     connection: Option<Connection>,
     runtime: Runtime,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("prefix", &self.prefix).finish_non_exhaustive()
+    }
 }
 
 impl Store {
@@ -79,66 +85,6 @@ impl Store {
         let runtime = runtime.map_err(|error| StoreError::Settings(error.to_string()))?;
         let (retain_days, connection) = (place.retain_days, None);
         Ok(Store { bucket, prefix, credentials, retain_days, target, connection, runtime })
-    }
-
-    /// The names of all objects below the prefix, without it, in order.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub(crate) fn list(&mut self) -> Result<Vec<String>, StoreError> {
-        let (mut found, mut token) = (Vec::new(), None);
-        loop {
-            let mut page = ListObjectsV2::new(&self.bucket, Some(&self.credentials));
-            page.with_prefix(self.prefix.clone());
-            if let Some(token) = token.take() {
-                page.with_continuation_token(token);
-            }
-            let url = page.sign(SIGNED_FOR);
-            let answer = self.ask(Method::GET, &url, &[], Bytes::new())?;
-            let text = String::from_utf8_lossy(&answer.1);
-            let listed = ListObjectsV2::parse_response(&text)
-                .map_err(|error| StoreError::Unreadable(error.to_string()))?;
-            let names = listed.contents.into_iter();
-            found.extend(
-                names.filter_map(|object| object.key.strip_prefix(&self.prefix).map(str::to_owned)),
-            );
-            token = listed.next_continuation_token;
-            if token.is_none() {
-                found.sort();
-                return Ok(found);
-            }
-        }
-    }
-
-    /// Reads an object.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub(crate) fn read(&mut self, name: &str) -> Result<Bytes, StoreError> {
-        let key = self.key(name);
-        let url = GetObject::new(&self.bucket, Some(&self.credentials), &key).sign(SIGNED_FOR);
-        self.ask(Method::GET, &url, &[], Bytes::new()).map(|(_, bytes)| bytes)
-    }
-
-    /// Makes an object, if there is none of that name.
-    ///
-    /// # Errors
-    /// [`StoreError`]; without an answer it may have been made.
-    pub(crate) fn make(&mut self, name: &str, bytes: Bytes) -> Result<Made, StoreError> {
-        let key = self.key(name);
-        let headers = self.headers(&bytes);
-        let mut put = PutObject::new(&self.bucket, Some(&self.credentials), &key);
-        for (name, value) in &headers {
-            put.headers_mut().insert(*name, value.clone());
-        }
-        let url = put.sign(SIGNED_FOR);
-        match self.ask(Method::PUT, &url, &headers, bytes) {
-            Ok(_) => Ok(Made::New),
-            Err(StoreError::Refused { status: StatusCode::PRECONDITION_FAILED, .. }) => {
-                Ok(Made::Exists)
-            }
-            Err(error) => Err(error),
-        }
     }
 
     fn key(&self, name: &str) -> String {
@@ -197,6 +143,57 @@ impl Store {
             return Ok((head.status, body));
         }
         Err(StoreError::Refused { status: head.status, said: refusal::told(&body) })
+    }
+}
+
+/// The objects below the prefix, by their names without it.
+impl Objects for Store {
+    fn list(&mut self) -> io::Result<Vec<String>> {
+        let (mut found, mut token) = (Vec::new(), None);
+        loop {
+            let mut page = ListObjectsV2::new(&self.bucket, Some(&self.credentials));
+            page.with_prefix(self.prefix.clone());
+            if let Some(token) = token.take() {
+                page.with_continuation_token(token);
+            }
+            let url = page.sign(SIGNED_FOR);
+            let answer = self.ask(Method::GET, &url, &[], Bytes::new())?;
+            let text = String::from_utf8_lossy(&answer.1);
+            let listed = ListObjectsV2::parse_response(&text)
+                .map_err(|error| StoreError::Unreadable(error.to_string()))?;
+            let names = listed.contents.into_iter();
+            found.extend(
+                names.filter_map(|object| object.key.strip_prefix(&self.prefix).map(str::to_owned)),
+            );
+            token = listed.next_continuation_token;
+            if token.is_none() {
+                found.sort();
+                return Ok(found);
+            }
+        }
+    }
+
+    fn read(&mut self, name: &str) -> io::Result<Bytes> {
+        let key = self.key(name);
+        let url = GetObject::new(&self.bucket, Some(&self.credentials), &key).sign(SIGNED_FOR);
+        Ok(self.ask(Method::GET, &url, &[], Bytes::new())?.1)
+    }
+
+    fn make(&mut self, name: &str, bytes: Bytes) -> io::Result<Made> {
+        let key = self.key(name);
+        let headers = self.headers(&bytes);
+        let mut put = PutObject::new(&self.bucket, Some(&self.credentials), &key);
+        for (name, value) in &headers {
+            put.headers_mut().insert(*name, value.clone());
+        }
+        let url = put.sign(SIGNED_FOR);
+        match self.ask(Method::PUT, &url, &headers, bytes) {
+            Ok(_) => Ok(Made::New),
+            Err(StoreError::Refused { status: StatusCode::PRECONDITION_FAILED, .. }) => {
+                Ok(Made::Exists)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

@@ -4,9 +4,16 @@
 //! Must not know: what a record means, nor who is served.
 
 mod archive;
+mod objects;
+#[cfg(feature = "store")]
 mod bucket;
+#[cfg(feature = "store")]
+mod fetch;
+#[cfg(feature = "store")]
 mod place;
 mod refusal;
 
-pub use archive::{BucketArchive, fetch};
-pub use place::Place;
+pub use archive::BucketArchive;
+pub use objects::{Made, Objects};
+#[cfg(feature = "store")]
+pub use {fetch::fetch, place::Place};

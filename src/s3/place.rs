@@ -6,6 +6,11 @@ use std::path::PathBuf;
 use rusty_s3::{Bucket, Credentials, UrlStyle};
 use url::Url;
 
+use super::archive::failed;
+use super::bucket::Store;
+use super::objects::Objects;
+use journal::archive::ArchiveError;
+
 /// The region where nothing names one.
 const REGION: &str = "us-east-1";
 
@@ -26,6 +31,15 @@ pub struct Place {
 }
 
 impl Place {
+    /// The objects of the archive there; nothing is asked yet.
+    ///
+    /// # Errors
+    /// The settings or the keys are at fault.
+    pub fn objects(&self) -> Result<Box<dyn Objects>, ArchiveError> {
+        let store = Store::at(self).map_err(|error| failed(&self.url, error.into()))?;
+        Ok(Box::new(store))
+    }
+
     /// The bucket, and the prefix of the objects in it: empty, or with a slash at its end.
     ///
     /// # Errors

@@ -47,9 +47,12 @@ impl World<'_> {
             self.disk.restore(before);
         }
         let mut done = self.restart(false);
-        // What no start reads is found by whoever reads all: before the copy is damaged, too.
-        if let Some(venue) = self.venue.as_ref().filter(|_| what.contains("sealed segment")) {
-            done = done.and_then(|()| self.oracle.made_again(venue).map(drop));
+        // What no start reads is found by whoever reads all: before the copy is damaged, too. So
+        // nothing may keep that from being mended.
+        let segment = self.venue.as_ref().filter(|_| what.contains("sealed segment"));
+        if let (Ok(()), Some(venue)) = (&done, segment) {
+            self.disk.cut_never();
+            done = self.oracle.made_again(venue).map(drop);
         }
         self.disk.set_faults(faults);
         done.map_err(|error| format!("after {what}: {error}"))
@@ -58,7 +61,7 @@ impl World<'_> {
     /// Starts with something damaged: it must be refused by one of these codes, or it may start and
     /// must not take what is damaged for sound. Whether the next start makes it anew.
     fn seen(&mut self, what: &str, codes: &[&str], may_start: bool) -> Result<bool, String> {
-        let venue = match Venue::open(self.options, &self.clocks, &self.oracle.tap) {
+        let venue = match Venue::open(self.options, &self.clocks, &self.oracle.tap, &self.bucket) {
             Ok(venue) if may_start => venue,
             Ok(_) => return Err(format!("UNSEEN: it starts although {what}")),
             Err(refused) => {
