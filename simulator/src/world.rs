@@ -279,11 +279,14 @@ impl<'a> World<'a> {
         let part = self.chance.weighted(&self.options.parts);
         self.part(PARTS.get(part).copied().unwrap_or_default())?;
         self.look()?;
-        if !self.disk.is_on() {
-            return self.restart(true);
-        }
         let halted = self.venue.as_ref().is_none_or(|venue| venue.halted().is_some());
-        if halted { self.restart(self.chance.clone().one_in(2)) } else { Ok(()) }
+        if self.disk.is_on() && !halted {
+            return Ok(());
+        }
+        let power = !self.disk.is_on() || self.chance.one_in(2);
+        self.restart(power)?;
+        // Before the keeper makes up for what the copy lost.
+        if power && self.chance.one_in(self.options.damage_soon) { self.damage() } else { Ok(()) }
     }
 
     /// An orderly end and a start.
@@ -321,11 +324,11 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Where starts are cut short the power often goes soon after one too: before the next block
-    /// makes up for what the start left undone.
+    /// The power may go soon after a start: before the next blocks make up for what that left
+    /// undone.
     fn cut_soon(&mut self) {
-        if !self.safe && self.chance.one_in(self.options.cut_starts) {
-            let changes = self.chance.of_all(&[1, 4, 20], 4);
+        if !self.safe && self.chance.one_in(self.options.cut_soon) {
+            let changes = self.chance.of_all(&[1, 4, 20, 100], 4);
             self.disk.cut_in(self.chance.within(1, changes));
         }
     }
