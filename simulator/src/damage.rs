@@ -97,7 +97,8 @@ pub fn some(
         first.is_some_and(|first| first <= fed)
     };
     let copied: Vec<_> = sealed.iter().filter(copied).collect();
-    let one = copied.get(within(copied.len()));
+    // Half of the time what was copied last.
+    let one = if chance.one_in(2) { copied.last() } else { copied.get(within(copied.len())) };
     let used = disk.read(open).map_or(0, |bytes| {
         bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last.saturating_add(1))
     });

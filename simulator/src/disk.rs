@@ -93,6 +93,8 @@ pub struct Faults {
     pub sync_fails: u64,
     /// One read in so many returns less than it could.
     pub short_reads: u64,
+    /// In how many operations after one that failed others may fail soon, at most.
+    pub in_a_row: u64,
     /// Whether a failure stays until the machine starts again.
     pub for_good: bool,
 }
@@ -121,8 +123,10 @@ struct State {
     cut_at: Option<u64>,
     /// Whether a failure for good has come.
     broken: bool,
-    /// In how many operations more one in [`FAILING_ONE_IN`] fails, of those that may.
+    /// Of how many operations more, of those that may fail, one in [`FAILING_ONE_IN`] does.
     failing: u64,
+    /// Where, if it is one file.
+    ailing: Option<usize>,
     /// Whether there is no room for more.
     full: bool,
     /// How often the machine has started: handles from before are void.
@@ -181,6 +185,7 @@ impl Disk {
             cut_at: None,
             broken: false,
             failing: 0,
+            ailing: None,
             full: false,
             boots: 0,
             trace: None,
@@ -329,17 +334,21 @@ impl State {
     }
 
     /// Whether something fails that does so once in so many times.
-    fn fails(&mut self, one_in: u64) -> bool {
-        let again = self.failing > 0 && one_in > 0;
+    fn fails(&mut self, one_in: u64, node: usize) -> bool {
+        if one_in == 0 {
+            return false;
+        }
+        let again = self.failing > 0 && self.ailing.is_none_or(|ailing| ailing == node);
         let often = if again { FAILING_ONE_IN } else { one_in };
-        let fails = one_in > 0 && self.broken || self.chance.one_in(often);
-        self.failing = self.failing.saturating_sub(1);
+        let fails = self.broken || self.chance.one_in(often);
+        self.failing = self.failing.saturating_sub(again.into());
         if fails {
             self.counts.failures = self.counts.failures.saturating_add(1);
             self.broken |= self.faults.for_good;
         }
         if fails && !again {
-            self.failing = self.chance.of_all(&[0, 0, 2, 10], 0);
+            self.failing = self.chance.within(0, self.faults.in_a_row);
+            self.ailing = self.chance.one_in(2).then_some(node);
         }
         fails
     }
@@ -375,7 +384,7 @@ impl State {
 
     fn write(&mut self, node: usize, bytes: &[u8], at: u64) -> io::Result<usize> {
         let fate = self.change()?;
-        if self.fails(self.faults.write_fails) {
+        if self.fails(self.faults.write_fails, node) {
             return Err(failed(EIO));
         }
         let at = usize::try_from(at).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -408,7 +417,7 @@ impl State {
     fn sync(&mut self, node: usize) -> io::Result<()> {
         let fate = self.change()?;
         self.counts.syncs = self.counts.syncs.saturating_add(1);
-        let fails = self.fails(self.faults.sync_fails);
+        let fails = self.fails(self.faults.sync_fails, node);
         match self.nodes.get_mut(node) {
             Some(Node::File { synced, unsynced, forgot, .. }) => {
                 if fails {

@@ -52,6 +52,10 @@ pub struct Options {
     pub faults: Faults,
     /// One start in so many is cut short.
     pub cut_starts: u64,
+    /// After one start in so many the power goes soon.
+    pub cut_soon: u64,
+    /// After one loss of power in so many something is damaged, once the venue has started.
+    pub damage_soon: u64,
     /// Records between two snapshots.
     pub snapshot_every: NonZeroU64,
     /// Rows of a page of history.
@@ -69,8 +73,11 @@ impl Options {
         let chance = &mut chance;
         let may = |fault: &str| allowed.is_empty() || allowed.iter().any(|name| name == fault);
         let mut parts = USUAL;
+        // On an ailing disk syncs fail again and again, and the power goes soon after starts: what a
+        // start leaves in memory only is lost.
+        let ailing = may("disk") && chance.one_in(3);
         // A busy venue has long days between its misfortunes; others start all the time.
-        let busy = chance.one_in(2);
+        let busy = !ailing && chance.one_in(2);
         for (name, weight) in PARTS.iter().zip(&mut parts) {
             let rare = ["cut", "stop", "damage", "room"].contains(name);
             let of_seed = chance.of_all(&[1, 2, 2, 2, 8], 2);
@@ -80,11 +87,13 @@ impl Options {
                 *weight = 0;
             }
         }
-        let faulty = may("disk") && chance.one_in(2);
+        let faulty = ailing || may("disk") && chance.one_in(2);
         // A sync alone that fails leaves what was written to be seen.
-        let (writes, syncs) = chance.of_all(&[(1, 1), (1, 0), (0, 1), (0, 1)], (0, 1));
+        let mut kinds = vec![(1, 1), (1, 0), (0, 1), (0, 1)];
+        kinds.retain(|(_, syncs)| !ailing || *syncs > 0);
+        let (writes, syncs) = chance.of_all(&kinds, (0, 1));
         // Some fail so often that the start which a failure leads to meets the next one.
-        let often = chance.of_all(&[20, 60, 200], 200);
+        let often = if ailing { 10 } else { chance.of_all(&[20, 60, 200], 200) };
         let once_in = |chance: &mut Chance, fails: u64| {
             if faulty { fails.saturating_mul(chance.within(often, often * 10)) } else { 0 }
         };
@@ -92,12 +101,14 @@ impl Options {
             write_fails: once_in(chance, writes),
             sync_fails: once_in(chance, syncs),
             short_reads: if may("disk") { chance.of_all(&[0, 0, 3, 20], 0) } else { 0 },
-            for_good: chance.one_in(3),
+            in_a_row: chance.of_all(if ailing { &[10, 20, 40] } else { &[0, 0, 2, 10] }, 0),
+            for_good: !ailing && chance.one_in(3),
         };
         let in_bucket = |fails| if may("bucket") { fails } else { 0 };
         let every = chance.of_all(&[20, 100, 400, 2_000], 400);
         let rows = chance.of_all(&[1, 2, 5, 64], 64);
         let shape = people::Shape::of(chance);
+        let soon: &[u64] = if ailing { &[2] } else { &[0, 8, 2] };
         Options {
             steps: chance.within(1_000, 8_000),
             parts,
@@ -109,6 +120,8 @@ impl Options {
             clock_leaps: may("clock") && chance.one_in(4),
             faults,
             cut_starts: if may("cut") { chance.of_all(&[0, 8, 2], 0) } else { 0 },
+            cut_soon: if may("cut") { chance.of_all(soon, 0) } else { 0 },
+            damage_soon: if may("damage") { chance.of_all(&[0, 8, 2], 0) } else { 0 },
             snapshot_every: NonZeroU64::new(every).unwrap_or(NonZeroU64::MIN),
             rows: NonZeroU32::new(rows).unwrap_or(NonZeroU32::MIN),
             archive: chance.one_in(2),
@@ -132,7 +145,7 @@ impl Options {
 
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Faults { write_fails, sync_fails, short_reads, for_good } = self.faults;
+        let Faults { write_fails, sync_fails, short_reads, in_a_row, for_good } = self.faults;
         writeln!(
             f,
             "  steps {}, batch up to {}, time by up to {} ms, clock leaps {}, {:?} orders{}",
@@ -145,19 +158,21 @@ impl fmt::Display for Options {
         )?;
         writeln!(
             f,
-            "  snapshot every {}, rows a page {}, starts cut short 1 in {}, archive {}, in a bucket \
-             {}, whose requests fail 1 in {}",
-            self.snapshot_every,
-            self.rows,
-            self.cut_starts,
+            "  snapshot every {}, rows a page {}, starts cut short 1 in {}, cut soon after 1 in {}, \
+             damage after 1 cut in {}",
+            self.snapshot_every, self.rows, self.cut_starts, self.cut_soon, self.damage_soon
+        )?;
+        writeln!(
+            f,
+            "  archive {}, in a bucket {}, whose requests fail 1 in {}",
             self.archive,
             self.bucket.is_some(),
             self.bucket_fails()
         )?;
         writeln!(
             f,
-            "  writes fail 1 in {write_fails}, syncs {sync_fails}, reads short {short_reads}, for \
-             good {for_good}"
+            "  writes fail 1 in {write_fails}, syncs {sync_fails}, in a row {in_a_row}, for good \
+             {for_good}, reads short {short_reads}"
         )?;
         let named = |names: &[&str], weights: &[u64]| {
             let named = names.iter().zip(weights).map(|(name, weight)| format!("{name} {weight}"));

@@ -97,6 +97,8 @@ pub struct World<'a> {
     copied: (usize, Sequence),
     /// Whether faults still come.
     safe: bool,
+    /// What goes wrong with the disk now.
+    faults: Faults,
     /// That of all that was made again at the end.
     digest: u64,
 }
@@ -129,6 +131,7 @@ impl<'a> World<'a> {
             copy_sound_after: None,
             copied: (0, Sequence::ZERO),
             safe: false,
+            faults: Faults::default(),
             digest: 0,
         }
     }
@@ -250,12 +253,7 @@ impl<'a> World<'a> {
                 self.disk.cut_in(self.chance.within(1, changes));
             }
             "stop" => return self.stop(),
-            "damage" if !self.safe => {
-                self.bucket.set_fails(0);
-                let done = self.damage();
-                self.bucket.set_fails(self.options.bucket_fails());
-                return done;
-            }
+            "damage" if !self.safe => return self.damage(),
             "archiver" if self.options.bucket_fails() > 0 && self.chance.one_in(MEDDLED_ONE_IN) => {
                 self.meddle()?;
             }
@@ -313,11 +311,14 @@ impl<'a> World<'a> {
         let part = self.chance.weighted(&self.options.parts);
         self.part(PARTS.get(part).copied().unwrap_or_default())?;
         self.look()?;
-        if !self.disk.is_on() {
-            return self.restart(true);
-        }
         let halted = self.venue.as_ref().is_none_or(|venue| venue.halted().is_some());
-        if halted { self.restart(self.chance.clone().one_in(2)) } else { Ok(()) }
+        if self.disk.is_on() && !halted {
+            return Ok(());
+        }
+        let power = !self.disk.is_on() || self.chance.one_in(2);
+        self.restart(power)?;
+        // Before the keeper makes up for what the copy lost.
+        if power && self.chance.one_in(self.options.damage_soon) { self.damage() } else { Ok(()) }
     }
 
     /// An orderly end and a start.
@@ -358,11 +359,11 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Where starts are cut short the power often goes soon after one too: before the next block
-    /// makes up for what the start left undone.
+    /// The power may go soon after a start: before the next blocks make up for what that left
+    /// undone.
     fn cut_soon(&mut self) {
-        if !self.safe && self.chance.one_in(self.options.cut_starts) {
-            let changes = self.chance.of_all(&[1, 4, 20], 4);
+        if !self.safe && self.chance.one_in(self.options.cut_soon) {
+            let changes = self.chance.of_all(&[1, 4, 20, 100], 4);
             self.disk.cut_in(self.chance.within(1, changes));
         }
     }
@@ -395,8 +396,17 @@ impl<'a> World<'a> {
     fn crash(&mut self) {
         self.crashes = self.crashes.saturating_add(1);
         self.disk.boot();
-        let faults = if self.safe { Faults::default() } else { self.options.faults };
-        self.disk.set_faults(faults);
+        self.disk.set_faults(self.faults);
+    }
+
+    /// What goes wrong with the disk and the bucket's store from now on: what the seed has, or
+    /// nothing.
+    fn set_faults(&mut self, faults: bool) {
+        let (disk, bucket) = (self.options.faults, self.options.bucket_fails());
+        let (disk, bucket) = if faults { (disk, bucket) } else { (Faults::default(), 0) };
+        self.faults = disk;
+        self.disk.set_faults(disk);
+        self.bucket.set_fails(bucket);
     }
 
     /// A start was refused: only a disk that fails may do that, and it is mended then.
@@ -451,8 +461,7 @@ impl<'a> World<'a> {
     /// The first phase, and then the second: the faults stop, and the venue must answer.
     fn live(&mut self) -> Result<(), String> {
         self.safe = true;
-        self.bucket.set_fails(0);
-        self.disk.set_faults(Faults::default());
+        self.set_faults(false);
         self.disk.set_full(false);
         self.disk.cut_never();
         self.restart(self.chance.clone().one_in(2))?;
@@ -513,13 +522,14 @@ impl<'a> World<'a> {
 
     fn run(&mut self, steps: &dyn Fn(u64) -> bool, count: u64) -> Result<(), (u64, String)> {
         self.restart(false).map_err(|what| (0, what))?;
+        // Without its first commands a venue refuses all others.
+        self.disk.cut_never();
         self.submit(self.opening().into_iter().map(KeyedCommand::from).collect());
         for _ in 0..10 {
             self.sequence();
             self.part("matcher").and_then(|()| self.look()).map_err(|what| (0, what))?;
         }
-        self.disk.set_faults(self.options.faults);
-        self.bucket.set_fails(self.options.bucket_fails());
+        self.set_faults(true);
         for number in (0..count).filter(|number| steps(*number)) {
             self.step(number).map_err(|what| (number, what))?;
         }

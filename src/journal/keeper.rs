@@ -194,14 +194,26 @@ fn feed_or_remake(log: &Log, copy: &CopyFolder, ending: &AtomicBool) -> Result<(
     if last.is_none() || copy.exists() && copy.fed() == last {
         return Ok(());
     }
-    let failed = match copy.with(|open| feed(log, open, ending)) {
-        Err(error) if !error.by_system => error,
-        fed => return fed.and_then(|fed| copy.note_fed(fed)),
+    let give = || {
+        let given = copy.with(|open| feed(log, open, ending)).and_then(|fed| copy.note_fed(fed));
+        // What a failed sync lost is still to be seen, and the next one says nothing: it would be
+        // noted as fed.
+        let unsynced =
+            |error: &StoreError| error.damaged && matches!(error.step, Step::Put | Step::Flush);
+        if given.as_ref().is_err_and(|error| !error.by_system || unsynced(error)) {
+            copy.set_aside().map_err(|error| StoreError::of(Step::Remove, &error, &error))?;
+        }
+        given
     };
-    copy.set_aside().map_err(|error| StoreError::of(Step::Remove, &error, &error))?;
-    let path = copy.path().display();
-    log.repairs().note(format!("{path}, the log's copy, was moved aside and made anew: {failed}"));
-    copy.with(|open| feed(log, open, ending)).and_then(|fed| copy.note_fed(fed))
+    match give() {
+        Err(failed) if !failed.by_system => {
+            let path = copy.path().display();
+            let what = format!("{path}, the log's copy, was moved aside and made anew: {failed}");
+            log.repairs().note(what);
+            give()
+        }
+        given => given,
+    }
 }
 
 /// Gives the copy the sealed members after its last; returns the last segment of which it has all.

@@ -24,14 +24,13 @@ impl World<'_> {
         }
         self.end(false)?;
         self.disk.cut_never();
-        let faults = self.options.faults;
-        self.disk.set_faults(Faults::default());
+        self.set_faults(false);
         self.disk.set_full(false);
         let before = self.disk.image();
         let sound = self.copy_sound_after;
         let found = damage::some(&self.disk, &mut self.chance, sound);
         let Some((what, expected)) = found else {
-            self.disk.set_faults(faults);
+            self.set_faults(true);
             return self.restart(false);
         };
         self.mark(what);
@@ -54,7 +53,7 @@ impl World<'_> {
             self.disk.cut_never();
             done = self.oracle.made_again(venue).map(drop);
         }
-        self.disk.set_faults(faults);
+        self.set_faults(true);
         done.map_err(|error| format!("after {what}: {error}"))
     }
 
@@ -99,7 +98,7 @@ impl World<'_> {
         let before = self.disk.image();
         self.salvage(true).map_err(|error| format!("SALVAGE: {error}"))?;
         self.disk.restore(before);
-        self.disk.set_faults(if self.safe { Faults::default() } else { self.options.faults });
+        self.disk.set_faults(self.faults);
         Ok(())
     }
 

@@ -14,8 +14,9 @@ use journal::directory::LogJournal;
 use journal::disk::mounted::mount;
 
 use super::mounted::Mounted;
-use super::{Disk, power};
+use super::{Disk, Faults, power};
 use crate::chance::Chance;
+use crate::damage;
 use crate::venue::data;
 
 /// A block of one record, of whose last eight bytes the very last bit alone is set.
@@ -92,6 +93,44 @@ fn an_old_segment_that_is_gone_is_made_anew_when_it_is_read() {
         assert!(first.first() <= from && from <= first.last(), "{place}");
         assert_eq!(read.last().unwrap().head(), head, "{place}");
         assert_eq!(recovered.repairs.count(), 1, "{place}");
+    }
+    mount(None);
+}
+
+/// Of what a failed sync was to write the copy may have nothing, and the next sync says nothing: a
+/// damaged segment that is noted as copied is mended all the same.
+#[test]
+fn what_a_failed_sync_left_of_the_copy_is_not_noted() {
+    let disk = Arc::new(Disk::new(Chance::of(1)));
+    mount(Some(Arc::new(Mounted(Arc::clone(&disk)))));
+    let (mut journal, _) = LogJournal::open(&data()).unwrap();
+    let log = data().join("journal/log");
+    while disk.files(&log).len() < 2 {
+        journal.append(block_after(journal.head())).unwrap();
+    }
+    let end = *journal.head();
+    disk.cut();
+    drop(journal);
+    disk.boot();
+    for seed in 0..60 {
+        let before = disk.image();
+        disk.draw_from(Chance::of(seed));
+        let (journal, _) = LogJournal::open(&data()).unwrap();
+        disk.set_faults(Faults { sync_fails: 3, ..Faults::default() });
+        while journal.store().tidy() {}
+        disk.set_faults(Faults::default());
+        drop(journal);
+        drop(LogJournal::open(&data()).unwrap());
+        assert_eq!(damage::fed(&disk), 1, "{seed}");
+        disk.cut();
+        disk.boot();
+        if damage::fed(&disk) == 1 {
+            disk.damage(disk.files(&log).first().unwrap(), |bytes| bytes.truncate(9));
+        }
+        let (journal, _) = LogJournal::open(&data()).unwrap_or_else(|e| panic!("{seed}: {e}"));
+        assert_eq!(*journal.head(), end, "{seed}");
+        drop(journal);
+        disk.restore(before);
     }
     mount(None);
 }
