@@ -34,8 +34,9 @@ const WAITING_MAX: usize = 600;
 const CUT_STARTS_MAX: u32 = 5;
 /// After one start in so many everything is made again from the journal.
 const MADE_AGAIN_ONE_IN: u64 = 12;
-/// Before one in so many starts without a loss of power everything is salvaged.
-const SALVAGED_ONE_IN: u64 = 6;
+/// Before one in so many starts without a loss of power everything is salvaged, and after one in a
+/// quarter as many that were refused.
+const SALVAGED_ONE_IN: u64 = 20;
 /// Somebody meddles with the archive in the bucket instead of one turn of the archiver in so many.
 const MEDDLED_ONE_IN: u64 = 40;
 /// The parts that write to the disk.

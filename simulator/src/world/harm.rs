@@ -9,7 +9,7 @@ use journal::disk::mounted::ROOT;
 use journal::import::{ImportError, import};
 use journal::salvage::Salvage;
 
-use super::World;
+use super::{SALVAGED_ONE_IN, World};
 use crate::damage::{self, Expected};
 use crate::disk::Faults;
 use crate::venue::{Venue, archive, data};
@@ -69,7 +69,10 @@ impl World<'_> {
                 };
                 self.mark(&format!("a start was refused: {code}"));
                 let whole = !code.starts_with("RECOVERY") && *code != "OPEN_FILE_MISSING";
-                self.salvage(whole).map_err(|error| format!("SALVAGE: after {what}: {error}"))?;
+                if self.chance.one_in(SALVAGED_ONE_IN / 4) {
+                    self.salvage(whole)
+                        .map_err(|error| format!("SALVAGE: after {what}: {error}"))?;
+                }
                 return Ok(false);
             }
         };
