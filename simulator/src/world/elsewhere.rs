@@ -76,7 +76,8 @@ impl World<'_> {
         match bucket::audited(&harmed) {
             // What a member says of itself beside its blocks may be another.
             (last, None) if !lost && last == head => Ok(()),
-            (last, Some(_)) if last < head => Ok(()),
+            // Nor does a block lack where the end of the last member says that it is damaged.
+            (last, Some(_)) if last < head || !lost && last == head => Ok(()),
             read => Err(format!("BUCKET: without a sound {name} an auditor finds {read:?}")),
         }
     }
