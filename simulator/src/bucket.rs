@@ -283,6 +283,10 @@ impl Shelf for Listed {
         LISTED_EVERY
     }
 
+    fn bears_loss(&self) -> bool {
+        self.0.bears_loss()
+    }
+
     fn names(&self) -> &'static ShelfNames {
         self.0.names()
     }

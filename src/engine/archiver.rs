@@ -19,6 +19,9 @@ use journal::reader::JournalReader;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Longest pause; it doubles up to this, so freed disk space is noticed within a minute.
 const RETRY_AFTER_LONGEST: Duration = Duration::from_mins(1);
+/// Interval between two looks for what was lost, where that does not keep the rest from being
+/// written.
+const LOST_CHECKED_EVERY: Duration = Duration::from_hours(1);
 /// Attempts at shutdown, so that a full disk cannot keep the server from ending.
 const LAST_TRIES: u32 = 3;
 /// Longest time spent copying the rest of a journal that has ended, so that shutdown is bounded.
@@ -92,8 +95,10 @@ pub struct Archiver {
     /// Deadline for copying the rest of an ended journal.
     deadline: Option<Duration>,
     last_log: (Duration, Sequence),
-    /// When all files were found unchanged.
+    /// When all of it was looked at.
     checked: Option<Duration>,
+    /// Whether something was lost then, and it is written on all the same.
+    lost: bool,
 }
 
 impl Stepped for Archiver {
@@ -140,31 +145,43 @@ impl Archiver {
         clock: Arc<Clock>,
     ) -> Archiver {
         let last_log = (clock.monotonic(), archive.head().sequence);
-        let (deadline, checked, retry) = (None, None, RETRY_AFTER);
-        Archiver { archive, journal, board, ended, clock, retry, deadline, last_log, checked }
+        let (deadline, checked, retry, lost) = (None, None, RETRY_AFTER, false);
+        Archiver { archive, journal, board, ended, clock, retry, deadline, last_log, checked, lost }
     }
 
-    /// Checks that the archive is still there; false if it is not.
+    /// Checks that the archive is still there; false if it is not, and must be before it is written
+    /// to.
     fn check(&mut self) -> bool {
         let every = self.archive.check_all_every();
+        let every = if self.lost { every.min(LOST_CHECKED_EVERY) } else { every };
         let all = self.checked.is_none_or(|at| self.since(at) >= every);
         match self.archive.check(all) {
             Ok(()) => {
                 if all {
                     self.checked = Some(self.clock.monotonic());
+                    self.lost = false;
                 }
-                self.board.archived(self.archive.head().sequence);
+                self.tell_archived();
                 true
             }
             Err(error) => {
-                // Until all is there again.
-                self.checked = None;
+                self.lost = false;
                 if let ArchiveError::Changed { sound, .. } = error {
                     self.board.archived(sound);
+                    self.lost = self.archive.bears_loss();
                 }
+                // What must be there is looked for until it is.
+                self.checked = self.lost.then(|| self.clock.monotonic());
                 self.failed(&error.to_string());
-                false
+                self.lost
             }
+        }
+    }
+
+    /// Tells how far it reaches; with a gap it reaches that.
+    fn tell_archived(&self) {
+        if !self.lost {
+            self.board.archived(self.archive.head().sequence);
         }
     }
 
@@ -198,7 +215,7 @@ impl Archiver {
                 return false;
             }
         }
-        self.board.failing.store(false, Ordering::Release);
+        self.board.failing.store(self.lost, Ordering::Release);
         true
     }
 
@@ -226,7 +243,7 @@ impl Archiver {
             return Err("the journal is closed".to_owned());
         }
         self.archive.append(&blocks).map_err(|error| error.to_string())?;
-        self.board.archived(self.archive.head().sequence);
+        self.tell_archived();
         Ok(())
     }
 

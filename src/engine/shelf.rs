@@ -61,10 +61,14 @@ pub trait Shelf: Debug + Send {
         FOLDER_EVERY
     }
 
-    /// How long to rest between two checks of everything. After one that failed each is of
-    /// everything, until all is there.
+    /// How long to rest between two checks of everything.
     fn check_all_every(&self) -> Duration {
         FOLDER_CHECKED_EVERY
+    }
+
+    /// Whether it is written on after something of it was lost; else it waits until all is there.
+    fn bears_loss(&self) -> bool {
+        false
     }
 
     /// What its figures are called.

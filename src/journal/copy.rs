@@ -60,10 +60,14 @@ impl CopyFolder {
         used.and_then(|used| closed.map(|()| used))
     }
 
-    /// Moves the copy aside, so that it is made anew.
+    /// Moves the copy aside, so that it is made anew. One that was never whole gives way to what is
+    /// aside: that may have what the log lacks.
     pub(super) fn set_aside(&self) -> io::Result<()> {
-        let aside = self.path.with_extension(ASIDE);
+        let (aside, whole) = (self.path.with_extension(ASIDE), self.fed().is_some());
         absent(disk::remove_file(self.path.with_extension(FED)))?;
+        if !whole && disk::exists(&aside) {
+            return absent(disk::remove_dir_all(&self.path));
+        }
         absent(disk::remove_dir_all(&aside))?;
         absent(disk::rename(&self.path, aside))
     }
@@ -245,7 +249,7 @@ fn store_io(step: Step, what: String, cause: &io::Error) -> StoreError {
     let failed = StoreError::of(step, what, cause);
     let contents = match cause.raw_os_error() {
         Some(_) => cause.kind() == io::ErrorKind::NotFound,
-        None => !still_locked(cause),
+        None => !failed.by_system && !still_locked(cause),
     };
     StoreError { damaged: failed.damaged || contents, ..failed }
 }
@@ -275,8 +279,15 @@ pub(super) struct Neighbours {
     pub(super) next: (Sequence, Option<ChainHash>),
 }
 
-/// Makes a segment of the copy's members.
+/// Makes a segment of the copy's members, or of those of the one that was moved aside.
 pub(super) fn mend(path: &Path, between: &Neighbours, copy: &CopyFolder) -> Result<(), StoreError> {
+    mend_from(path, between, copy).or_else(|error| {
+        let aside = CopyFolder::at(copy.path.with_extension(ASIDE));
+        mend_from(path, between, &aside).map_err(|_| error)
+    })
+}
+
+fn mend_from(path: &Path, between: &Neighbours, copy: &CopyFolder) -> Result<(), StoreError> {
     let (next, hash) = between.next;
     if !copy.exists() {
         return Err(lacks("there is no copy"));

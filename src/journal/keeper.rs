@@ -194,6 +194,14 @@ fn feed_or_remake(log: &Log, copy: &CopyFolder, ending: &AtomicBool) -> Result<(
     if last.is_none() || copy.exists() && copy.fed() == last {
         return Ok(());
     }
+    // A fault of the log is not the copy's: it is mended from what that has.
+    let noted = copy.fed();
+    for first in log.closed().into_iter().filter(|first| noted.is_none_or(|fed| fed <= *first)) {
+        if ending.load(Ordering::Acquire) {
+            break;
+        }
+        log.check(first)?;
+    }
     let give = || {
         let given = copy.with(|open| feed(log, open, ending)).and_then(|fed| copy.note_fed(fed));
         // What a failed sync lost is still to be seen, and the next one says nothing: it would be

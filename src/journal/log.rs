@@ -79,6 +79,8 @@ pub(super) struct Log {
     state: RwLock<Option<State>>,
     /// The runs read last, by segment.
     recent: Mutex<VecDeque<(Sequence, Arc<Run>)>>,
+    /// Whoever mends; readers may find the same damage at once.
+    mending: Mutex<()>,
 }
 
 /// The path of the segment that begins with a record.
@@ -151,8 +153,9 @@ impl Log {
             state.tail.run = run;
             rest
         };
-        let (state, recent) = (RwLock::new(Some(state)), Mutex::default());
-        Ok((Log { folder: folder.to_owned(), copy, repairs, state, recent }, rest))
+        let (state, recent, mending) =
+            (RwLock::new(Some(state)), Mutex::default(), Mutex::default());
+        Ok((Log { folder: folder.to_owned(), copy, repairs, state, recent, mending }, rest))
     }
 
     /// The open segment's first record, and the bytes of its blocks.
@@ -261,9 +264,25 @@ impl Log {
             if !error.damaged {
                 return Err(error);
             }
-            self.mend(closed.first, error)?;
-            self.run_as_is(closed, record)
+            // Another reader may have mended it meanwhile.
+            let _turn = self.mending.lock().unwrap_or_else(PoisonError::into_inner);
+            self.run_as_is(closed, record).and_then(whole).or_else(|_| {
+                self.mend(closed.first, error)?;
+                self.run_as_is(closed, record)
+            })
         })
+    }
+
+    /// Reads all of a full segment, and mends it if that fails.
+    pub(super) fn check(&self, first: Sequence) -> Result<(), StoreError> {
+        let Some((closed, next)) = self.closed_with(first)? else { return Ok(()) };
+        // What is on the disk counts, not what is in memory.
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let mut record = first;
+        while record < next {
+            record = self.run(&closed, record, next)?.next();
+        }
+        Ok(())
     }
 
     /// That run, read without mending anything, and kept for a while.
@@ -423,10 +442,8 @@ impl BlockSource for Log {
         }
         match self.on_run(|tail| (tail.first == next).then(|| tail.run.at_or_after(record)))? {
             Some(block) => Ok(block),
-            None => match self.closed_with(next)? {
-                Some((closed, after)) => Ok(self.run(&closed, next, after)?.at_or_after(record)),
-                None => Ok(None),
-            },
+            // It was rolled meanwhile.
+            None => self.at_or_after(record.max(next)),
         }
     }
 }

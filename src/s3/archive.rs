@@ -44,6 +44,8 @@ pub struct BucketArchive {
     head: Head,
     /// The objects by the first records of their names; `None` until the store has told.
     known: Option<BTreeSet<u64>>,
+    /// Whether it has told just now.
+    fresh: bool,
 }
 
 impl fmt::Debug for BucketArchive {
@@ -65,9 +67,11 @@ impl BucketArchive {
     ) -> Result<BucketArchive, ArchiveError> {
         let mut archive = BucketArchive::at(url, store, journal);
         match archive.look() {
-            Ok(()) | Err(ArchiveError::Io { .. }) => Ok(archive),
-            Err(error) => Err(error),
+            Ok(()) => archive.fresh = true,
+            Err(ArchiveError::Io { .. }) => {}
+            Err(error) => return Err(error),
         }
+        Ok(archive)
     }
 
     /// Where it ends now.
@@ -84,7 +88,14 @@ impl BucketArchive {
     }
 
     fn at(url: &str, store: Box<dyn Objects>, journal: JournalReader) -> BucketArchive {
-        BucketArchive { url: url.to_owned(), store, journal, head: Head::START, known: None }
+        BucketArchive {
+            url: url.to_owned(),
+            store,
+            journal,
+            head: Head::START,
+            known: None,
+            fresh: false,
+        }
     }
 
     /// Finds out where it ends.
@@ -170,7 +181,7 @@ impl Shelf for BucketArchive {
 
     fn check(&mut self, all: bool) -> Result<(), ArchiveError> {
         let Some(known) = self.known.as_ref() else { return self.look() };
-        if !all {
+        if !all || std::mem::take(&mut self.fresh) {
             return Ok(());
         }
         let known = known.clone();
@@ -209,6 +220,10 @@ impl Shelf for BucketArchive {
 
     fn check_all_every(&self) -> Duration {
         LISTED_EVERY
+    }
+
+    fn bears_loss(&self) -> bool {
+        true
     }
 
     fn names(&self) -> &'static ShelfNames {

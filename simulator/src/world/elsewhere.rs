@@ -40,6 +40,7 @@ impl World<'_> {
         };
         self.bucket.set(before);
         if let Some(met) = met {
+            self.clocks.pass(LOOKED_AT_AGAIN_MS);
             whole(venue).map_err(|error| format!("{error}, although it is undone: {met}"))?;
             self.mark(met);
             self.mark(BACK);

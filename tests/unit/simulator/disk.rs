@@ -134,3 +134,39 @@ fn what_a_failed_sync_left_of_the_copy_is_not_noted() {
     }
     mount(None);
 }
+
+/// A segment that is damaged while the venue runs does not cost the copy that has it: the keeper
+/// mends the segment before it feeds the copy, and what is aside is still there.
+#[test]
+fn the_copy_is_not_given_up_for_a_damaged_segment() {
+    let cut: fn(&mut Vec<u8>) = |bytes| bytes.truncate(bytes.len() / 2);
+    let flipped: fn(&mut Vec<u8>) = |bytes| {
+        let last = bytes.len() - 12;
+        bytes[last] ^= 1;
+    };
+    for harm in [cut, flipped] {
+        let disk = Arc::new(Disk::new(Chance::of(1)));
+        mount(Some(Arc::new(Mounted(Arc::clone(&disk)))));
+        let log = data().join("journal/log");
+        let blocks = |disk: &Disk| {
+            let files = disk.files(&log).into_iter();
+            files.filter(|path| path.extension().is_some_and(|of| of == "blocks")).collect()
+        };
+        let (mut journal, _) = LogJournal::open(&data()).unwrap();
+        for segments in [4, 5, 6] {
+            while Vec::len(&blocks(&disk)) < segments {
+                journal.append(block_of(journal.head(), 400)).unwrap();
+            }
+            while journal.store().tidy() {}
+            let sealed: Vec<_> = blocks(&disk);
+            disk.damage(&sealed[segments - 2], harm);
+        }
+        let end = *journal.head();
+        drop(journal);
+        let (journal, _) = LogJournal::open(&data()).unwrap();
+        let last = journal.reader().read(Sequence::new(1)).map(Result::unwrap).last();
+        assert_eq!(last.unwrap().head(), end);
+        drop(journal);
+        mount(None);
+    }
+}
