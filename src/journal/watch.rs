@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use super::block::Head;
 use super::disk::{self, File, Metadata, MetadataExt, open_path};
 use super::log::{Log, segment};
 use super::repairs::Repairs;
@@ -206,6 +207,10 @@ impl JournalFiles {
         }
         let lost = self.noted.get().map(|(_, path)| path.display().to_string()).unwrap_or_default();
         if open.iter().all(|watched| watched.fate().is_none()) {
+            let first = segment(self.log.folder(), Head::START.sequence.next());
+            if self.noted.get().is_some_and(|(_, path)| *path == first) && !disk::exists(&first) {
+                return format!("put {lost} back: without it the next start is refused");
+            }
             return format!(
                 "stop the server and start it again, which makes {lost} anew from its copy; or put \
                  it back"
