@@ -8,6 +8,7 @@ use journal::archive::segment_name;
 use super::World;
 use crate::bucket::{self, All, BACK, Bucket, BucketArchiver, DAMAGED, DELETED, STRANGER};
 use crate::chance::Chance;
+use crate::clock::Clocks;
 use crate::venue::Venue;
 
 /// Simulated milliseconds after which the archiver looks at all objects again.
@@ -35,7 +36,7 @@ impl World<'_> {
         let before = self.bucket.objects();
         let met = match kind {
             0 => stranger(&self.bucket, venue, &before, &mut self.chance)?,
-            1 => deleted(&self.bucket, venue, &before, &mut self.chance)?,
+            1 => deleted(&self.bucket, venue, &before, &self.clocks, &mut self.chance)?,
             _ => damaged(&self.bucket, venue, &before, &mut self.chance)?,
         };
         self.bucket.set(before);
@@ -132,7 +133,13 @@ fn stranger(bucket: &Bucket, venue: &mut Venue, before: &All, chance: &mut Chanc
 }
 
 /// An object is gone: that is said as long as it is.
-fn deleted(bucket: &Bucket, venue: &mut Venue, before: &All, chance: &mut Chance) -> Met {
+fn deleted(
+    bucket: &Bucket,
+    venue: &mut Venue,
+    before: &All,
+    clocks: &Clocks,
+    chance: &mut Chance,
+) -> Met {
     let Some(archiver) = &mut venue.bucket else { return Ok(None) };
     let Some(name) = before.keys().nth(chance.index(before.len())) else { return Ok(None) };
     let mut without = before.clone();
@@ -143,6 +150,7 @@ fn deleted(bucket: &Bucket, venue: &mut Venue, before: &All, chance: &mut Chance
         if !seen {
             return Err(format!("BUCKET: nobody says that {name} is gone"));
         }
+        clocks.pass(LOOKED_AT_AGAIN_MS);
     }
     Ok(Some(DELETED))
 }
