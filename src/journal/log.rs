@@ -338,8 +338,7 @@ impl Log {
         let before = if first == Head::START.sequence.next() {
             Head::START
         } else {
-            let earlier = Sequence::new(first.get().saturating_sub(1));
-            self.block_of(earlier)?.map_or(Head::START, |block| block.head())
+            self.last_before(first)?.head()
         };
         let after = self.block_of(next).ok().flatten();
         let next = (next, after.map(|block| block.previous()));
@@ -353,6 +352,22 @@ impl Log {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.repairs.note(format!("{why}; it was made anew from the copy"));
         Ok(())
+    }
+
+    /// The block before a full segment. If the segment before is at fault, too, or gone, it is
+    /// mended first.
+    fn last_before(&self, first: Sequence) -> Result<Block, StoreError> {
+        let earlier = Sequence::new(first.get().saturating_sub(1));
+        let error = match self.block_of(earlier) {
+            Ok(Some(block)) => return Ok(block),
+            Ok(None) => damaged(&self.folder, &format!("nothing holds record {earlier}")),
+            Err(error) if error.damaged => error,
+            Err(error) => return Err(error),
+        };
+        let Some((closed, _)) = self.closed_with(earlier)? else { return Err(error) };
+        let what = error.to_string();
+        self.mend(closed.first, error)?;
+        self.block_of(earlier)?.ok_or_else(|| damaged(&self.folder, &what))
     }
 
     /// The block that holds a record, read without mending anything.

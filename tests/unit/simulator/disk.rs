@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use exchange::command::{Command, Record};
@@ -63,26 +64,32 @@ fn a_start_follows_a_loss_of_power_whichever_sector_is_missing() {
     }
 }
 
+/// The full segments of the log, and the open one.
+fn segments(disk: &Disk) -> Vec<PathBuf> {
+    let files = disk.files(&data().join("journal/log")).into_iter();
+    files.filter(|path| path.extension().is_some_and(|of| of == "blocks")).collect()
+}
+
+/// A log of more full segments than a start looks at, all of them copied, and its end.
+fn long_log() -> (Arc<Disk>, Head) {
+    let disk = Arc::new(Disk::new(Chance::of(1)));
+    mount(Some(Arc::new(Mounted(Arc::clone(&disk)))));
+    let (mut journal, _) = LogJournal::open(&data()).unwrap();
+    while segments(&disk).len() < 48 {
+        journal.append(block_of(journal.head(), 400)).unwrap();
+        while journal.store().tidy() {}
+    }
+    (disk, *journal.head())
+}
+
 /// A start looks at the newest full segments alone; whoever reads an older one that is gone has it
 /// made anew.
 #[test]
 fn an_old_segment_that_is_gone_is_made_anew_when_it_is_read() {
-    let disk = Arc::new(Disk::new(Chance::of(1)));
-    mount(Some(Arc::new(Mounted(Arc::clone(&disk)))));
-    let (mut journal, _) = LogJournal::open(&data()).unwrap();
-    let full = |disk: &Disk| {
-        let files = disk.files(&data().join("journal/log"));
-        files.into_iter().filter(|path| path.extension().is_some_and(|of| of == "blocks"))
-    };
-    while full(&disk).count() < 48 {
-        journal.append(block_of(journal.head(), 400)).unwrap();
-        while journal.store().tidy() {}
-    }
-    let head = *journal.head();
-    drop(journal);
+    let (disk, head) = long_log();
     // Read from the beginning, from the gone one's first record, and from one within it.
     for (place, within) in [(1, None), (3, Some(0)), (5, Some(401))] {
-        let gone = full(&disk).nth(place).unwrap();
+        let gone = segments(&disk).swap_remove(place);
         let begins: u64 = gone.file_stem().unwrap().to_str().unwrap().parse().unwrap();
         let from = Sequence::new(within.map_or(1, |within| begins + within));
         disk.lose(&gone);
@@ -93,6 +100,30 @@ fn an_old_segment_that_is_gone_is_made_anew_when_it_is_read() {
         assert!(first.first() <= from && from <= first.last(), "{place}");
         assert_eq!(read.last().unwrap().head(), head, "{place}");
         assert_eq!(recovered.repairs.count(), 1, "{place}");
+    }
+    mount(None);
+}
+
+/// Of neighbours that are damaged, or gone, the later one may be met first: by a reader, or by a
+/// start, which looks at the newest 32.
+#[test]
+fn neighbours_at_fault_are_made_anew_from_the_later_one_on() {
+    let (disk, head) = long_log();
+    let cut = |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() / 2);
+    for (place, gone) in [(3, false), (6, true), (14, false), (14, true)] {
+        let [earlier, later] = [place, place + 1].map(|place| segments(&disk).swap_remove(place));
+        let from = later.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+        if gone {
+            disk.lose(&earlier);
+        } else {
+            disk.damage(&earlier, cut);
+        }
+        disk.damage(&later, cut);
+        let (journal, _) = LogJournal::open(&data()).unwrap();
+        for from in [from, 1] {
+            let read = journal.reader().read(Sequence::new(from)).map(Result::unwrap);
+            assert_eq!(read.last().unwrap().head(), head, "{place}");
+        }
     }
     mount(None);
 }
@@ -147,19 +178,13 @@ fn the_copy_is_not_given_up_for_a_damaged_segment() {
     for harm in [cut, flipped] {
         let disk = Arc::new(Disk::new(Chance::of(1)));
         mount(Some(Arc::new(Mounted(Arc::clone(&disk)))));
-        let log = data().join("journal/log");
-        let blocks = |disk: &Disk| {
-            let files = disk.files(&log).into_iter();
-            files.filter(|path| path.extension().is_some_and(|of| of == "blocks")).collect()
-        };
         let (mut journal, _) = LogJournal::open(&data()).unwrap();
-        for segments in [4, 5, 6] {
-            while Vec::len(&blocks(&disk)) < segments {
+        for count in [4, 5, 6] {
+            while segments(&disk).len() < count {
                 journal.append(block_of(journal.head(), 400)).unwrap();
             }
             while journal.store().tidy() {}
-            let sealed: Vec<_> = blocks(&disk);
-            disk.damage(&sealed[segments - 2], harm);
+            disk.damage(&segments(&disk)[count - 2], harm);
         }
         let end = *journal.head();
         drop(journal);
