@@ -11,6 +11,7 @@ mod bucket;
 mod fetch;
 #[cfg(feature = "store")]
 mod place;
+#[cfg(feature = "store")]
 mod refusal;
 
 pub use archive::BucketArchive;
