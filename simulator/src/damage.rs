@@ -70,8 +70,11 @@ pub fn firsts(disk: &Disk) -> Vec<u64> {
     segments.filter_map(|path| path.file_stem()?.to_str()?.parse().ok()).collect()
 }
 
-/// The last segment that the copy has, as far as was noted.
+/// The last segment that the copy has, as far as was noted; a note without a copy says nothing.
 pub fn fed(disk: &Disk) -> u64 {
+    if disk.read(&data().join("journal/sled/db")).is_none() {
+        return 0;
+    }
     let noted = disk.read(&data().join("journal/sled.fed")).unwrap_or_default();
     String::from_utf8_lossy(&noted).trim().parse().unwrap_or(0)
 }
