@@ -266,7 +266,10 @@ impl<'a> World<'a> {
                 if let Some(venue) = &self.venue {
                     let all = venue.stations.matcher.blocks.is_empty();
                     if all && venue.halted().is_none() && !venue.history.has_failed() {
-                        self.oracle.state(venue)?;
+                        let same = self.oracle.state(venue);
+                        let anew = |error: &String| self.is_made_anew(venue, error);
+                        return same
+                            .or_else(|error| if anew(&error) { Ok(()) } else { Err(error) });
                     }
                 }
             }
@@ -350,7 +353,9 @@ impl<'a> World<'a> {
             match opened {
                 Ok(venue) => {
                     self.disk.cut_never();
-                    self.started(venue)?;
+                    if !self.started(venue)? {
+                        continue;
+                    }
                     self.cut_soon();
                     return Ok(());
                 }
@@ -425,7 +430,8 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    fn started(&mut self, venue: Venue) -> Result<(), String> {
+    /// Looks at a venue that has started; whether it goes on.
+    fn started(&mut self, venue: Venue) -> Result<bool, String> {
         self.mark("a start");
         self.marks.count(self.seed, "damage was repaired by a start", venue.repairs);
         self.mark(&venue.row);
@@ -446,6 +452,11 @@ impl<'a> World<'a> {
         if done.is_ok() && self.chance.clone().one_in(MADE_AGAIN_ONE_IN) {
             done = self.oracle.made_again(&venue).map(drop);
         }
+        if done.as_ref().is_err_and(|error| self.is_made_anew(&venue, error)) {
+            self.mark("a page that a failed sync lost was found, and made anew");
+            venue.stop();
+            return Ok(false);
+        }
         if done.is_ok() {
             self.copied = bucket::same(&self.bucket.objects(), &venue.reader(), self.copied)?;
         }
@@ -456,7 +467,12 @@ impl<'a> World<'a> {
             self.mark("a start from a snapshot");
         }
         self.venue = Some(venue);
-        done
+        done.map(|()| true)
+    }
+
+    /// Whether a page cannot be read that a failed sync may have lost: the next start makes it.
+    fn is_made_anew(&self, venue: &Venue, error: &str) -> bool {
+        error.contains("HISTORY_") && venue.history.has_failed() && self.disk.counts().failures > 0
     }
 
     /// The first phase, and then the second: the faults stop, and the venue must answer.
