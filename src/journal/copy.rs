@@ -39,7 +39,18 @@ impl CopyFolder {
 
     /// Whether there is a copy.
     pub(super) fn exists(&self) -> bool {
-        disk::exists(&self.path)
+        disk::exists(&self.path.join(DATABASE_FILE))
+    }
+
+    /// Removes the note of a copy that is gone: it would vouch for the next one before that is
+    /// whole.
+    pub(super) fn forget(&self) -> Result<(), StoreError> {
+        let note = self.path.with_extension(FED);
+        if !disk::exists(&note) {
+            return Ok(());
+        }
+        let gone = disk::remove_file(note).and_then(|()| sync_folder_of(&self.path));
+        gone.map_err(|error| StoreError::of(Step::Remove, &error, &error))
     }
 
     /// Opens the copy, makes it if it is missing, and closes it after use.

@@ -194,6 +194,9 @@ fn feed_or_remake(log: &Log, copy: &CopyFolder, ending: &AtomicBool) -> Result<(
     if last.is_none() || copy.exists() && copy.fed() == last {
         return Ok(());
     }
+    if !copy.exists() {
+        copy.forget()?;
+    }
     // A fault of the log is not the copy's: it is mended from what that has.
     let noted = copy.fed();
     for first in log.closed().into_iter().filter(|first| noted.is_none_or(|fed| fed <= *first)) {

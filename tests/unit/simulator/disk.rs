@@ -195,3 +195,33 @@ fn the_copy_is_not_given_up_for_a_damaged_segment() {
         mount(None);
     }
 }
+
+/// The note of a copy that was lost does not vouch for the next one, wherever the power goes while
+/// that is made.
+#[test]
+fn the_note_of_a_lost_copy_does_not_vouch_for_the_next() {
+    let (disk, head) = long_log();
+    let (copy, cut) = (data().join("journal/sled"), |bytes: &mut Vec<u8>| bytes.truncate(9));
+    for changes in 1..60 {
+        let before = disk.image();
+        disk.draw_from(Chance::of(changes));
+        disk.lose(&copy);
+        disk.cut_in(changes);
+        for _ in 0..2 {
+            if let Ok((journal, _)) = LogJournal::open(&data()) {
+                while disk.is_on() && journal.store().tidy() {}
+            }
+            disk.cut();
+            disk.boot();
+        }
+        if damage::fed(&disk) > 0 {
+            disk.damage(&segments(&disk)[0], cut);
+        }
+        let (journal, _) = LogJournal::open(&data()).unwrap();
+        let last = journal.reader().read(Sequence::new(1)).map(Result::unwrap).last();
+        assert_eq!(last.unwrap().head(), head, "{changes}");
+        drop(journal);
+        disk.restore(before);
+    }
+    mount(None);
+}
