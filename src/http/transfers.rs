@@ -22,6 +22,7 @@ use views::transfers::TransferRow;
 
 /// Pages of transfers.
 const TRANSFERS_PAGE: PageRule = PageRule { standard: 50, max: PAGE_CAP, above: Above::Capped };
+
 bodies! {
     /// Money that is to come or go.
     struct Asked {

@@ -244,3 +244,7 @@ pub(crate) fn first_of(name: &str) -> Option<u64> {
 pub(crate) fn failed(url: &str, error: io::Error) -> ArchiveError {
     ArchiveError::Io { path: PathBuf::from(url), error }
 }
+
+#[cfg(test)]
+#[path = "../../tests/unit/s3/archive.rs"]
+mod tests;

@@ -13,14 +13,6 @@ use exchange::image::coding::BadImage;
 use exchange::reject::Reject;
 use exchange::units::Sequence;
 
-/// Pages have refusals by their place in the list.
-const _: () = assert!(Reject::ALL.len() == REFUSALS, "other refusals: another `IMAGE_VERSION`");
-const REFUSALS: usize = 53;
-/// The numbers of the others; those of refusals follow.
-const PROPOSED: u64 = 0;
-const REPEATED: u64 = 1;
-const REFUSED: u64 = 2;
-
 /// What became of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Came {
@@ -49,28 +41,6 @@ impl Came {
             Came::Proposed => "PROPOSED",
             Came::Repeated => "REPEATED",
             Came::Refused(reject) => reject.code(),
-        }
-    }
-
-    fn number(self) -> Option<u64> {
-        match self {
-            Came::Proposed => Some(PROPOSED),
-            Came::Repeated => Some(REPEATED),
-            Came::Refused(reject) => {
-                let place = Reject::ALL.iter().position(|other| *other == reject)?;
-                u64::try_from(place).ok()?.checked_add(REFUSED)
-            }
-        }
-    }
-
-    fn numbered(number: u64) -> Option<Came> {
-        match number {
-            PROPOSED => Some(Came::Proposed),
-            REPEATED => Some(Came::Repeated),
-            _ => {
-                let place = usize::try_from(number.checked_sub(REFUSED)?).ok()?;
-                Reject::ALL.get(place).copied().map(Came::Refused)
-            }
         }
     }
 }
@@ -163,8 +133,22 @@ impl Row for Verdict {
         coder: &mut impl Coder,
     ) -> Result<Self, BadImage> {
         let record = coder.sequence(*before, row.map(|row| row.record))?;
-        let came = coder.number(row.and_then(|row| row.came.number()))?;
-        Ok(Verdict { record, came: Came::numbered(came).ok_or(BadImage::Value("Verdict"))? })
+        let came = row.map(|row| row.came);
+        let kind = came.map(|came| match came {
+            Came::Proposed => 0,
+            Came::Repeated => 1,
+            Came::Refused(_) => 2,
+        });
+        let came = match coder.imaged::<u8>(kind)? {
+            0 => Came::Proposed,
+            1 => Came::Repeated,
+            2 => Came::Refused(coder.imaged(match came {
+                Some(Came::Refused(reject)) => Some(reject),
+                _ => None,
+            })?),
+            _ => return Err(BadImage::Value("Verdict")),
+        };
+        Ok(Verdict { record, came })
     }
 }
 

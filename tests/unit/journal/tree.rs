@@ -44,3 +44,14 @@ fn damage_is_an_error_and_no_panic() {
     assert!(open_sled(dir.path(), SHAPE).is_err_and(|error| error.damaged));
     assert!(caught(Step::Read, || -> sled::Result<()> { panic!("as sled does") }).is_err());
 }
+
+/// sled words the system's errors anew: a full disk stays one, and is no damage, for which the copy
+/// would be made anew.
+#[test]
+fn a_full_disk_is_no_damage() {
+    let full = io::Error::new(io::ErrorKind::StorageFull, "no space left on device");
+    let told = store_io(Step::Flush, "the store".to_owned(), &full);
+    assert!(told.by_system && !told.damaged);
+    let else_wrong = store_io(Step::Read, "the store".to_owned(), &io::Error::other("crc"));
+    assert!(!else_wrong.by_system && else_wrong.damaged);
+}

@@ -2,6 +2,22 @@
 
 use super::super::fixture::{ANN, applied, user};
 use super::*;
+use exchange::effect::Proposed;
+use exchange::units::TimeMs;
+
+fn proposed(record: u64) -> Effect {
+    Effect::Proposed(Box::new(Proposed {
+        proposal: Sequence::new(record),
+        operator: ANN,
+        until: TimeMs::MAX,
+        market: None,
+        winner: None,
+        price: None,
+        user: None,
+        amount: None,
+        transfer: None,
+    }))
+}
 
 fn of(verdicts: &Verdicts, first: u64, last: u64) -> Vec<(u64, Came)> {
     let found = verdicts.now().of(Sequence::new(first), Sequence::new(last)).unwrap();
@@ -15,6 +31,7 @@ fn each_record_that_did_not_do_it_is_found_among_those_of_many_pages() {
     let mut expected = Vec::new();
     for (record, reject) in (1..=1_000_u64).zip(refused) {
         let (came, effect) = match record % 10 {
+            5 => (Some(Came::Proposed), proposed(record)),
             0 => (Some(Came::Repeated), Effect::Repeated { first }),
             1 => (None, user(ANN)),
             _ => (Some(Came::Refused(reject)), Effect::Refused(reject)),
@@ -28,13 +45,4 @@ fn each_record_that_did_not_do_it_is_found_among_those_of_many_pages() {
         let among = expected.iter().filter(|(record, _)| (first..=last).contains(record));
         assert_eq!(of(&verdicts, first, last), among.copied().collect::<Vec<_>>(), "{first}");
     }
-}
-
-#[test]
-fn every_number_stands_for_what_it_is_written_for() {
-    let refused = Reject::ALL.into_iter().map(Came::Refused);
-    for came in refused.chain([Came::Proposed, Came::Repeated]) {
-        assert_eq!(came.number().and_then(Came::numbered), Some(came));
-    }
-    assert_eq!(Came::numbered(REFUSED + REFUSALS as u64), None);
 }
