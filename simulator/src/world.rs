@@ -32,6 +32,8 @@ mod harm;
 const WAITING_MAX: usize = 600;
 /// Tries of a start whose power is cut each time.
 const CUT_STARTS_MAX: u32 = 5;
+/// Starts of which one has made history anew.
+const STARTS_MAX: u32 = 20;
 /// After one start in so many everything is made again from the journal.
 const MADE_AGAIN_ONE_IN: u64 = 12;
 /// Before one in so many starts without a loss of power everything is salvaged, and after one in a
@@ -354,6 +356,9 @@ impl<'a> World<'a> {
                 Ok(venue) => {
                     self.disk.cut_never();
                     if !self.started(venue)? {
+                        if round > STARTS_MAX {
+                            return Err("LIVE: no start makes history anew".to_owned());
+                        }
                         continue;
                     }
                     self.cut_soon();
