@@ -88,9 +88,16 @@ export async function api(who, path, body, method = body === undefined ? "GET" :
   return content ? JSON.parse(content) : null;
 }
 
-/** A market with bids and asks. @param {string} [words] */
+/** A market with bids and asks, the best of which is for more than a scene buys. @param {string} [words] */
 export async function busyMarket(words = "brasileirao") {
-  return (await api("ana", `/markets/search?q=${words}&limit=1`)).markets[0];
+  const [market] = (await api("ana", `/markets/search?q=${words}&limit=1`)).markets;
+  const { bestBid, bestAsk, asks } = await api("ana", `/trading/books/${market.id}/depth?outcome=yes&levels=1`);
+  // A demo's best price may be of somebody who left a single contract there.
+  if (asks.length === 0 || Number(asks[0].quantity) < 60) {
+    const price = bestAsk ?? (Number(bestBid) + 0.01).toFixed(2);
+    await api("ben", "/trading/orders", { marketId: market.id, outcomeId: "yes", side: "SELL", orderType: "LIMIT", price, quantity: "100" });
+  }
+  return market;
 }
 
 /** Violations of what WCAG 2.2 AA and good practice ask, in words. @param {any} page */

@@ -39,6 +39,8 @@ const BUSY: [u64; 24] = [
 const THEIRS: usize = 6;
 /// Contracts of the order that each trader leaves on a book.
 const LEFT: u64 = 25;
+/// Before the end nobody trades for so long, so that makers leave both sides of each book.
+const CALM_MS: i64 = HOUR_MS / 12;
 /// Money with which a maker begins, in units of the currency.
 const MAKERS_MONEY: u64 = 2_000_000;
 
@@ -189,7 +191,7 @@ fn acts(
         acts.push((later(end, -left), Act::Leaves(place)));
     }
     for (market, life) in lives.iter().enumerate().filter(|(_, life)| life.from < end) {
-        let ends = life.deadline.min(end);
+        let ends = life.deadline.min(later(end, -CALM_MS));
         let short = life.deadline < later(end, 10 * DAY_MS);
         let visits = match (short, life.highlighted) {
             (true, _) => 110 + chance.below(60),
@@ -199,7 +201,7 @@ fn acts(
         for _ in 0..visits {
             acts.push((moment(life.from, ends, chance), Act::Visited(market)));
         }
-        acts.push((later(end, -(HOUR_MS / 12)), Act::Quoted(market)));
+        acts.push((later(end, -CALM_MS), Act::Quoted(market)));
     }
     acts.sort_by_key(|(time, _)| *time);
     acts

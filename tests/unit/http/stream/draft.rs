@@ -111,6 +111,12 @@ fn what_is_drawn_while_it_is_traded_is_as_of_one_record() {
                 came.lock().append(&mut into);
             }
         });
+        // What it begins with must be no later than what the others are shown.
+        let began = Instant::now();
+        while came.lock().is_empty() {
+            assert!(began.elapsed() < PATIENCE);
+            sleep(Duration::from_millis(1));
+        }
         for _ in 0..5 {
             let (mut next, mut into) = (hub.listen(&engine).unwrap(), Vec::new());
             next.subscribe(&caller, &[channel], None).remove(0).unwrap();
