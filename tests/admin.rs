@@ -276,6 +276,9 @@ fn a_proposal_names_its_market_and_says_that_its_outcome_was_disputed_since() {
     };
     assert!(line(&waits).contains("  made before the dispute of 20"), "{listed}");
     assert!(!line(&later).contains("dispute"), "{listed}");
+    let acts = server.says(&["acts"]);
+    let mut about = acts.lines().filter_map(|line| line.split_whitespace().nth(5));
+    assert!(about.any(|about| about == "today"), "{acts}");
 }
 
 /// The key of another operator.
@@ -308,8 +311,8 @@ fn what_is_proposed_says_why_and_the_latest_acts_are_shown() {
     let acts = server.says(&["acts"]);
     let words = |line: &str| line.split_whitespace().skip(2).map(str::to_owned).collect::<Vec<_>>();
     let acts: Vec<_> = acts.lines().map(words).collect();
-    assert_eq!(acts[1][..3], ["operator", "DEPOSIT", "ACCEPTED"], "{acts:?}");
-    assert_eq!(acts[2][..3], ["operator", "WITHDRAW", "PROPOSED"], "{acts:?}");
+    assert_eq!(acts[1][..4], ["operator", "DEPOSIT", "ACCEPTED", "operator"], "{acts:?}");
+    assert_eq!(acts[2][..4], ["operator", "WITHDRAW", "PROPOSED", "operator"], "{acts:?}");
     assert_eq!(acts[2][4..8], ["50.00", "-", "-", "the"], "{acts:?}");
     let refused = server.admin(&["users", "withdraw", "operator", "500"]);
     assert_eq!(refused.status.code(), Some(1));

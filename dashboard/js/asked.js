@@ -28,6 +28,14 @@ const names = (path, ids, name) =>
 const user = (/** @type {string | null} */ id) => id && html`<a class="q" href=${`/admin/users?user=${id}`}><bdi>${named.get(id) ?? id}</bdi></a>`;
 const market = (/** @type {string | null} */ id) => id && html`<a class="q" href=${`/markets/${id}`}><bdi>${named.get(id) ?? id}</bdi></a>`;
 
+/** When what a proposal is about came in dispute after it; null if it did not. @param {any} proposed */
+async function doubted({ marketId, proposal }) {
+  if (!marketId || (await get(`/markets/${marketId}`)).status !== "DISPUTED") return null;
+  const { activities } = await get(`/markets/${marketId}/activity`);
+  const dispute = activities.find((/** @type {any} */ one) => one.type === "MARKET_DISPUTED");
+  return dispute?.sequence > proposal ? dispute.createdAt : null;
+}
+
 /** All that waits; nothing where nothing does. */
 export function Asked() {
   const ask = useAsk(async (stop) => {
@@ -39,7 +47,8 @@ export function Asked() {
     const all = [...money.transfers, ...acts.proposals, ...doubts.disputes];
     await names("/admin/users", all.map((one) => one.userId), (found) => found.profileName);
     await names("/markets", all.map((one) => one.marketId), (found) => local(found.questions));
-    return { ...money, ...acts, disputes: doubts.disputes.filter((/** @type {any} */ one) => one.state === "open") };
+    const proposals = await Promise.all(acts.proposals.map(async (/** @type {any} */ one) => ({ ...one, doubted: await doubted(one) })));
+    return { ...money, proposals, disputes: doubts.disputes.filter((/** @type {any} */ one) => one.state === "open") };
   }, []);
   if (!ask.data) return null;
   const { transfers, proposals, disputes } = ask.data;
@@ -52,7 +61,8 @@ export function Asked() {
     <${Rows} title=${t("asked.proposals")} heads=${["time", "act", "about", "amount", "answer"]}
     rows=${proposals.map((/** @type {any} */ one) => html`<tr key=${one.proposal}><td class="muted"><${Time} at=${one.proposedAt}/></td>
       <td>${t(`proposed.${one.action}`)} ${one.winningOutcomeId ? t(one.winningOutcomeId) : one.price ? f.price(one.price) : ""}</td>
-      <td>${market(one.marketId) ?? user(one.userId)}</td><td class="num">${one.amount ? f.money(one.amount) : ""}</td>
+      <td>${market(one.marketId) ?? user(one.userId)}${one.doubted && html`<br/><span class="muted">${t("asked.before-the-dispute")}
+      ${" "}<${Time} at=${one.doubted}/></span>`}</td><td class="num">${one.amount ? f.money(one.amount) : ""}</td>
       <td><${Answers} path=${`/admin/proposals/${one.proposal}`} yes=${t("answer.confirm")} no="reject" onDone=${ask.again}/>
       </td></tr>`)}/>
     <${Rows} title=${t("asked.disputes")} heads=${["time", "about", "reason", "bond"]}

@@ -138,7 +138,7 @@ async fn enter(visit: &Visit, vouched: &Vouched, ticket: Option<KeyHash>) -> Res
         let (user, _) = invited.ok_or(Problem::of(Reject::InvitationNotFound))?;
         let (name, invitation) = (free_name(visit, vouched, Some(user))?, ticket);
         let command = Command::SetPassword { user, invitation, name, password };
-        let answer = visit.submit(command).await?;
+        let answer = sign_in::give_name(visit, (name, Some(user)), command).await?;
         return Ok(sign_in::begin(visit, user, answer.time(), Proof::Password).await?);
     }
     if let Some((user, set)) = known {

@@ -110,6 +110,8 @@ pub struct Passwords {
     tries: Tries<Trier>,
     /// Where names were signed in.
     familiar: Mutex<BTreeSet<(Token, IpAddr)>>,
+    /// Held while a name is given.
+    pub naming: tokio::sync::Mutex<()>,
 }
 
 /// A password that is to be hashed, and whom to tell.
@@ -124,7 +126,7 @@ impl Default for Passwords {
     fn default() -> Passwords {
         let waiting = Arc::new(Semaphore::new(WAITING_MAX));
         let (hashers, tries, familiar) = (OnceLock::new(), Tries::default(), Mutex::default());
-        Passwords { hashers, waiting, tries, familiar }
+        Passwords { hashers, waiting, tries, familiar, naming: tokio::sync::Mutex::default() }
     }
 }
 

@@ -17,6 +17,7 @@ use super::visit::Visit;
 use super::wire::account::BalanceJson;
 use super::wire::site::{InvitationJson, InvitedJson, SessionJson, SiteJson};
 use engine::Engine;
+use engine::pending::Answer;
 use exchange::command::{Command, KeyHash, Password, PasswordChange, Role};
 use exchange::effect::Effect;
 use exchange::ids::{Token, UserNo};
@@ -185,17 +186,25 @@ pub async fn sign_up(visit: Visit) -> Result<Reply, Problem> {
     enrol(&visit, name, password).await
 }
 
-/// Refuses a name that people would take for somebody else's. The exchange tells names apart by
-/// every letter, and of two such that come at once both are taken.
-fn unlike_others(visit: &Visit, name: Token, user: Option<UserNo>) -> Result<(), Problem> {
-    let confusing = visit.engine.read().sign_ins.confusing(name, user);
-    if confusing { Err(Problem::of(Reject::NameTaken)) } else { Ok(()) }
+/// Carries out a command that gives a name to sign in with, unless people would take it for
+/// somebody else's. One at a time: the exchange tells names apart by every letter, so of two such
+/// that come at once it would take both.
+pub async fn give_name(
+    visit: &Visit,
+    (name, user): (Token, Option<UserNo>),
+    command: Command,
+) -> Result<Answer, Problem> {
+    let _alone = visit.shared.passwords.naming.lock().await;
+    if visit.engine.read().sign_ins.confusing(name, user) {
+        return Err(Problem::of(Reject::NameTaken));
+    }
+    visit.submit(command).await
 }
 
 /// Makes an account, with play money if there is any, and begins a session.
 pub async fn enrol(visit: &Visit, name: Token, password: Password) -> Result<Reply, Problem> {
-    unlike_others(visit, name, None)?;
-    let answer = visit.submit(Command::SignUp { name, password }).await?;
+    let command = Command::SignUp { name, password };
+    let answer = give_name(visit, (name, None), command).await?;
     let user = answer.effects().iter().find_map(|effect| match effect {
         Effect::PasswordSet { user, .. } => Some(*user),
         _ => None,
@@ -224,8 +233,8 @@ pub async fn accept(visit: Visit) -> Result<Reply, Problem> {
     let (user, _) = found.ok_or(Problem::of(Reject::InvitationNotFound))?;
     let password = visit.shared.passwords.hashed(password).await?;
     let invitation = Some(hash);
-    unlike_others(&visit, name, Some(user))?;
-    let answer = visit.submit(Command::SetPassword { user, invitation, name, password }).await?;
+    let command = Command::SetPassword { user, invitation, name, password };
+    let answer = give_name(&visit, (name, Some(user)), command).await?;
     begin(&visit, user, answer.time(), Proof::Password).await
 }
 

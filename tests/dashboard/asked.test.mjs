@@ -58,8 +58,10 @@ test("what people ask for is answered in the browser: money, acts that take two,
   const order = { marketId: market.id, orderType: "LIMIT", price: "0.50", quantity: "10", outcomeId: "yes" };
   await api(ann.key, "/trading/orders", { ...order, side: "BUY" });
   await api(ben.key, "/trading/orders", { ...order, side: "SELL" });
-  const proposed = await api(otto.key, `/admin/markets/${market.id}/resolve`, { winningOutcomeId: "no" });
-  assert.ok(proposed.proposal);
+  for (const winningOutcomeId of ["yes", "no"]) {
+    const proposed = await api(otto.key, `/admin/markets/${market.id}/resolve`, { winningOutcomeId });
+    assert.ok(proposed.proposal);
+  }
 
   await desk.goto("/admin");
   await desk.getByRole("heading", { name: "Waiting for a second operator" }).waitFor();
@@ -67,11 +69,14 @@ test("what people ask for is answered in the browser: money, acts that take two,
   await shot(desk, "admin-asked");
   await desk.getByRole("button", { name: "It is paid out" }).click();
   await desk.getByRole("heading", { name: "Money asked for" }).waitFor({ state: "detached" });
-  await desk.getByRole("button", { name: "Confirm", exact: true }).click();
-  await desk.getByRole("heading", { name: "Waiting for a second operator" }).waitFor({ state: "detached" });
+  const waiting = desk.getByRole("table", { name: "Waiting for a second operator" }).getByRole("row").filter({ hasText: "Will it rain?" });
+  const decided = waiting.filter({ has: desk.getByRole("cell", { name: / No$/ }) });
+  await decided.getByRole("button", { name: "Confirm", exact: true }).click();
+  await decided.waitFor({ state: "detached" });
+  assert.equal(await waiting.getByText("made before the dispute of").count(), 0);
   assert.deepEqual((({ reserved, available }) => [reserved, available])(await api(ann.key, "/trading/balance")), ["0.00", "92.00"]);
 
-  // A holder's doubt, against a bond.
+  // A holder's doubt, against a bond, of which what still waits knew nothing.
   await hers.goto(`/markets/${market.id}`);
   await hers.getByRole("button", { name: "Dispute the result" }).click();
   await hers.getByLabel("Reason").fill("It rained until noon.");
@@ -81,6 +86,7 @@ test("what people ask for is answered in the browser: money, acts that take two,
   assert.equal((await api(ann.key, "/trading/balance")).reserved, "5.00");
   await desk.goto("/admin");
   await desk.getByText("It rained until noon.").waitFor();
+  await waiting.getByText("made before the dispute of").waitFor();
   assert.deepEqual(await violations(desk), []);
   await shot(desk, "admin-disputed");
 });

@@ -1,9 +1,15 @@
 //! Signing in: invitations, passwords, sessions in cookies, and what a forged request gets.
 
+use std::thread::{scope, sleep};
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::client::{Answer, bare};
+use super::faults::Faulty;
 use super::venue::Venue;
+use journal::memory::MemoryStore;
+use journal::store::StoredJournal;
 
 pub const PASSWORD: &str = "a password of length";
 pub const OWN: [(&str, &str); 2] = [("origin", "http://x"), ("x-requested-by", "openoutcry")];
@@ -114,6 +120,25 @@ fn no_new_name_differs_from_anothers_in_capital_letters_alone() {
     accept("eve-1").refused(409, "NAME_TAKEN");
     // Somebody's own name may be written in another way.
     assert_eq!(["eve", "Eve", "Eve"].map(|name| accept(name).status), [200; 3]);
+}
+
+#[test]
+fn of_two_such_names_that_come_at_once_one_is_given() {
+    let (store, faults) = Faulty::new(MemoryStore::new());
+    let (journal, _) = StoredJournal::over(store).unwrap();
+    let venue = Venue::over(journal);
+    // Nothing is journaled until both have been looked at, which takes as long as hashing does.
+    let held = faults.lock().unwrap();
+    let sign_up =
+        |name: &str| Browser::new(&venue).post("/signup", &credentials(name, PASSWORD)).status;
+    let mut statuses = scope(|threads| {
+        let coming = ["eve", "Eve"].map(|name| threads.spawn(move || sign_up(name)));
+        sleep(Duration::from_secs(1));
+        drop(held);
+        coming.map(|one| one.join().unwrap())
+    });
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 409]);
 }
 
 #[test]

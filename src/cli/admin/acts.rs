@@ -21,8 +21,17 @@ const ACTS: [(&str, &str); 11] = [
     ("REASON", "act.reason"),
     ("KEY", "act.keyId"),
 ];
-/// What an act is about, the closest first.
-const ABOUT: [&str; 6] = ["marketId", "eventId", "categoryId", "transfer", "proposal", "userId"];
+/// What an act is about, the closest first; where it is asked for, and what it is called there.
+const ABOUT: [(&str, Option<(&str, &str)>); 6] = [
+    ("marketId", Some(("/markets", "slug"))),
+    ("eventId", Some(("/events", "slug"))),
+    ("categoryId", None),
+    ("transfer", None),
+    ("proposal", None),
+    ("userId", Some(USER)),
+];
+/// Where users are asked for, and what they are called there.
+const USER: (&str, &str) = ("/admin/users", "profileName");
 /// What an act does to it.
 const HOW: [&str; 6] = ["amount", "winningOutcomeId", "price", "mode", "role", "profileName"];
 /// Records asked for at once.
@@ -55,24 +64,44 @@ pub(crate) async fn run(session: &mut Session, args: &ActsArgs) -> Result<(), Ad
     Session::print_table(&table::list(&json!({ "records": acts }), "records", &ACTS))
 }
 
-/// Adds who did it, by name, and what it is about.
+/// Adds who did it and what it is about, both as people know them.
 async fn told(session: &mut Session, mut acts: Vec<Value>) -> Result<Vec<Value>, AdminError> {
     let mut names = HashMap::new();
     for act in &mut acts {
-        let id = table::cell(act, "act.userId");
-        if !names.contains_key(&id) {
-            let user = session.get(&format!("/admin/users/{id}")).await?;
-            names.insert(id.clone(), user.json.get("profileName").cloned());
-        }
-        let first = |members: [&str; 6]| {
-            let mut found = members.iter().filter_map(|member| act.get(*member));
-            found.find(|value| !value.is_null()).cloned()
+        let of = |member: &str| act.get(member).filter(|value| !value.is_null()).cloned();
+        let about = ABOUT.iter().find_map(|(member, known)| Some((of(member)?, *known)));
+        let how = HOW.iter().find_map(|member| of(member));
+        let user = table::cell(act, "act.userId");
+        act["who"] = named(session, &mut names, USER, &user).await?;
+        act["about"] = match about {
+            Some((Value::String(id), Some(known))) => {
+                named(session, &mut names, known, &id).await?
+            }
+            about => json!(about.map(|(value, _)| value)),
         };
-        let (about, how) = (first(ABOUT), first(HOW));
-        act["who"] = json!(names.get(&id));
-        (act["about"], act["how"]) = (json!(about), json!(how));
+        act["how"] = json!(how);
     }
     Ok(acts)
+}
+
+/// What has this id is called; the id, if it has no such name or is gone. Each is asked for once.
+async fn named(
+    session: &mut Session,
+    names: &mut HashMap<String, Value>,
+    (path, member): (&str, &str),
+    id: &str,
+) -> Result<Value, AdminError> {
+    if let Some(name) = names.get(id) {
+        return Ok(name.clone());
+    }
+    let name = match session.get(&format!("{path}/{id}")).await {
+        Ok(found) => found.json.get(member).filter(|name| !name.is_null()).cloned(),
+        Err(AdminError::Refused { status: 404, .. }) => None,
+        Err(error) => return Err(error),
+    };
+    let name = name.unwrap_or_else(|| id.into());
+    names.insert(id.to_owned(), name.clone());
+    Ok(name)
 }
 
 /// The last acts, the oldest of them first.
