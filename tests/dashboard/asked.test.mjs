@@ -74,6 +74,7 @@ test("what people ask for is answered in the browser: money, acts that take two,
   await decided.getByRole("button", { name: "Confirm", exact: true }).click();
   await decided.waitFor({ state: "detached" });
   assert.equal(await waiting.getByText("made before the dispute of").count(), 0);
+  assert.equal(await desk.getByText("(only proposed)").count(), 2);
   assert.deepEqual((({ reserved, available }) => [reserved, available])(await api(ann.key, "/trading/balance")), ["0.00", "92.00"]);
 
   // A holder's doubt, against a bond, of which what still waits knew nothing.

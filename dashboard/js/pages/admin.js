@@ -196,6 +196,12 @@ const about = (one) =>
     .filter(Boolean)
     .join(" · ");
 
+/** What became of a record, where that is not what it asked for. @param {any} one */
+const became = ({ result }) =>
+  result &&
+  result !== "ACCEPTED" &&
+  html` <span class="muted" title=${result}>(${t(has(`became.${result}`) ? `became.${result}` : "became.refused")})</span>`;
+
 function Journal() {
   const ask = useAsk(async (stop) => {
     const head = (await get("/admin/audit/head", {}, stop)).sequence;
@@ -235,7 +241,7 @@ function Journal() {
     <th class="r" scope="col">${t("record-head")}</th></tr></thead>
     <tbody>${ask.data.map(
       (one) => html`<tr key=${one.sequence}><td class="muted"><${Time} at=${one.time}/></td>
-      <td title=${one.kind}>${has(`did.${one.kind}`) ? t(`did.${one.kind}`) : html`<code>${one.kind}</code>`}</td>
+      <td title=${one.kind}>${has(`did.${one.kind}`) ? t(`did.${one.kind}`) : html`<code>${one.kind}</code>`}${became(one)}</td>
       <td><bdi>${about(one)}</bdi></td><td class="r faint">${f.count(one.sequence)}</td></tr>`,
     )}</tbody></table></div>`
   }</${Panel}>`;
