@@ -196,7 +196,7 @@ function Notices() {
 function Foot() {
   const words = { connecting: t("feed.connecting"), live: t("feed.live"), late: t("feed.late") };
   return html`<footer class="foot"><div class="foot-in num">
-    <span class=${`live ${state.value === "live" ? "" : "late"}`}>${words[state.value]}</span>
+    ${session.value && html`<span class=${`live ${state.value === "live" ? "" : "late"}`}>${words[state.value]}</span>`}
     ${
       sequence.value > 0 &&
       html`<span>${t("record", { number: f.count(sequence.value) })}

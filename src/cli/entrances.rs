@@ -127,5 +127,11 @@ async fn listen(address: SocketAddr) -> Result<Listener, Failure> {
 }
 
 fn cannot_listen(place: &Place, error: &std::io::Error) -> Failure {
-    Failure::Failed(format!("cannot listen on {place}: {error}"))
+    let hint = match error.kind() {
+        ErrorKind::AddrInUse => {
+            "; is another server running, or should this one `--listen` elsewhere?"
+        }
+        _ => "",
+    };
+    Failure::Failed(format!("cannot listen on {place}: {error}{hint}"))
 }

@@ -61,9 +61,11 @@ pub(crate) fn check_filter(text: &str) -> Result<(), String> {
             part.rsplit_once('=').map_or((None, part), |(target, level)| (Some(target), level));
         let bare_module = target.is_none() && is_ours(part);
         if target.is_some_and(|target| !is_ours(target)) {
-            return Err(format!("`{part}`: the modules are {OURS} and those in it, {OURS}::http"));
+            let names = CRATES.join(", ");
+            return Err(format!("`{part}`: the modules are {OURS} for all, and {names}"));
         }
-        let module = target.unwrap_or(part).split("::").nth(1);
+        let mut names = target.unwrap_or(part).split("::");
+        let module = names.next().filter(|name| *name == OURS).and_then(|_| names.next());
         let known = || CRATES.into_iter().chain(PARTS);
         if let Some(module) = module.filter(|module| !known().any(|name| name == *module)) {
             let hint = nearest(module, known());
@@ -77,13 +79,14 @@ pub(crate) fn check_filter(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a module is one of ours by its name.
+/// Whether a module is one of ours by its name, as the log prints it or in the program's.
 fn is_ours(target: &str) -> bool {
     let mut parts = target.split("::");
     let word = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
-    parts.next() == Some(OURS) && parts.all(word)
+    let first = parts.next().unwrap_or_default();
+    (first == OURS || CRATES.contains(&first)) && parts.all(word)
 }
 
 #[cfg(test)]

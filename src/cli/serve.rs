@@ -408,7 +408,7 @@ pub(crate) fn announce_key(key: &ApiKey) -> bool {
 /// The one command that an operator gives next.
 fn next(model: &ReadModel, url: &str) -> String {
     let verb = match model.catalogue.markets_published().next() {
-        None => "import CATALOGUE.jsonl",
+        None => "--key-file KEY login prod",
         Some(_) => "markets list",
     };
     format!("openoutcry admin --url {url} {verb}")

@@ -160,7 +160,7 @@ function Try({ one, ids }) {
 
 /** @param {{about: string}} props */
 function Start({ about }) {
-  return html`<div class="docs-text"><h1>${t("docs.start")}</h1><div lang="en" class="prose">${about.split("\n\n").map((/** @type {string} */ text) => html`<p>${text}</p>`)}</div>
+  return html`<div class="docs-text"><h1>${t("docs.start")}</h1><div lang="en" class="prose">${about.split("\n\n").map((/** @type {string} */ text) => html`<p>${text.split("`").map((part, place) => (place % 2 ? html`<code>${part}</code>` : part))}</p>`)}</div>
     <h2>${t("docs.for-programs")}</h2><div class="prose s"><ul>
     <li><a href="/api/v1/openapi.json" target="_self">OpenAPI</a>: ${t("docs.openapi")}</li>
     <li><a href="/api/v1/asyncapi.json" target="_self">AsyncAPI</a>: ${t("docs.asyncapi")}</li></ul></div></div>`;

@@ -41,6 +41,7 @@ fn a_filter_that_would_log_nothing_is_refused() {
         "warn,openoutcry::api=debug",
         " info , openoutcry=trace",
         "openoutcry::engine",
+        "engine=debug,http::workers=warn",
         "debug,",
     ] {
         assert_eq!(check_filter(good), Ok(()), "{good}");
@@ -51,6 +52,7 @@ fn a_filter_that_would_log_nothing_is_refused() {
         "inof,openoutcry=debug",
         "openoutcry=loud",
         "hyper=debug",
+        "htpp::workers=debug",
         "openoutry::api=debug",
         "openoutcry:api=debug",
         "openoutcry::=debug",
