@@ -4,7 +4,7 @@ import { local, t } from "./i18n.js";
 import * as f from "./format.js";
 import { get, post } from "./api.js";
 import { refused, teller } from "./order-acts.js";
-import { Button, Panel, Time, useAsk } from "./ui.js";
+import { Button, Failed, Panel, Time, useAsk } from "./ui.js";
 
 /** @param {{path: string, yes: string, no: string, onDone: () => void}} props */
 const Answers = ({ path, yes, no, onDone }) => html`<span class="row">${["confirm", no].map((how) => html`<${Button}
@@ -28,12 +28,17 @@ const names = (path, ids, name) =>
 const user = (/** @type {string | null} */ id) => id && html`<a class="q" href=${`/admin/users?user=${id}`}><bdi>${named.get(id) ?? id}</bdi></a>`;
 const market = (/** @type {string | null} */ id) => id && html`<a class="q" href=${`/markets/${id}`}><bdi>${named.get(id) ?? id}</bdi></a>`;
 
-/** When what a proposal is about came in dispute after it; null if it did not. @param {any} proposed */
-async function doubted({ marketId, proposal }) {
-  if (!marketId || (await get(`/markets/${marketId}`)).status !== "DISPUTED") return null;
-  const { activities } = await get(`/markets/${marketId}/activity`);
-  const dispute = activities.find((/** @type {any} */ one) => one.type === "MARKET_DISPUTED");
-  return dispute?.sequence > proposal ? dispute.createdAt : null;
+/** What brought markets in dispute there, by their ids. Of what cannot be read nothing is said. @param {(string | null)[]} ids @param {AbortSignal} stop */
+async function disputed(ids, stop) {
+  /** @type {Map<string, any>} */
+  const found = new Map();
+  const look = async (/** @type {string} */ id) => {
+    if ((await get(`/markets/${id}`, {}, stop)).status !== "DISPUTED") return;
+    const { activities } = await get(`/markets/${id}/activity`, {}, stop);
+    found.set(id, activities.find((/** @type {any} */ one) => one.type === "MARKET_DISPUTED"));
+  };
+  await Promise.all([...new Set(ids)].map((id) => id && look(id).catch(() => {})));
+  return found;
 }
 
 /** All that waits; nothing where nothing does. */
@@ -47,10 +52,12 @@ export function Asked() {
     const all = [...money.transfers, ...acts.proposals, ...doubts.disputes];
     await names("/admin/users", all.map((one) => one.userId), (found) => found.profileName);
     await names("/markets", all.map((one) => one.marketId), (found) => local(found.questions));
-    const proposals = await Promise.all(acts.proposals.map(async (/** @type {any} */ one) => ({ ...one, doubted: await doubted(one) })));
+    const since = await disputed(acts.proposals.map((/** @type {any} */ one) => one.marketId), stop);
+    const later = (/** @type {any} */ { marketId, proposal }) => (since.get(marketId)?.sequence > proposal ? since.get(marketId).createdAt : null);
+    const proposals = acts.proposals.map((/** @type {any} */ one) => ({ ...one, doubted: later(one) }));
     return { ...money, proposals, disputes: doubts.disputes.filter((/** @type {any} */ one) => one.state === "open") };
   }, []);
-  if (!ask.data) return null;
+  if (!ask.data) return ask.error ? html`<${Failed} error=${ask.error} onAgain=${ask.again}/>` : null;
   const { transfers, proposals, disputes } = ask.data;
   return html`<${Rows} title=${t("asked.transfers")} heads=${["time", "act", "about", "amount", "reference", "answer"]}
     rows=${transfers.map((/** @type {any} */ one) => html`<tr key=${one.transfer}><td class="muted"><${Time} at=${one.requestedAt}/></td>

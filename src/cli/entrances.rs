@@ -127,11 +127,7 @@ async fn listen(address: SocketAddr) -> Result<Listener, Failure> {
 }
 
 fn cannot_listen(place: &Place, error: &std::io::Error) -> Failure {
-    let hint = match error.kind() {
-        ErrorKind::AddrInUse => {
-            "; is another server running, or should this one `--listen` elsewhere?"
-        }
-        _ => "",
-    };
+    let taken = matches!(place, Place::Port(_)) && error.kind() == ErrorKind::AddrInUse;
+    let hint = if taken { "; is another server running?" } else { "" };
     Failure::Failed(format!("cannot listen on {place}: {error}{hint}"))
 }

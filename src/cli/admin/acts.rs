@@ -84,7 +84,8 @@ async fn told(session: &mut Session, mut acts: Vec<Value>) -> Result<Vec<Value>,
     Ok(acts)
 }
 
-/// What has this id is called; the id, if it has no such name or is gone. Each is asked for once.
+/// What has this id is called; the id, if it has no such name or nobody says. Each is asked for
+/// once.
 async fn named(
     session: &mut Session,
     names: &mut HashMap<String, Value>,
@@ -96,7 +97,7 @@ async fn named(
     }
     let name = match session.get(&format!("{path}/{id}")).await {
         Ok(found) => found.json.get(member).filter(|name| !name.is_null()).cloned(),
-        Err(AdminError::Refused { status: 404, .. }) => None,
+        Err(AdminError::Refused { .. }) => None,
         Err(error) => return Err(error),
     };
     let name = name.unwrap_or_else(|| id.into());

@@ -53,6 +53,8 @@ fn a_filter_that_would_log_nothing_is_refused() {
         "openoutcry=loud",
         "hyper=debug",
         "htpp::workers=debug",
+        "flow=debug",
+        "journal=trace",
         "openoutry::api=debug",
         "openoutcry:api=debug",
         "openoutcry::=debug",
