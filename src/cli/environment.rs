@@ -16,12 +16,11 @@ const PREFIX: &str = "OPENOUTCRY_";
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 /// The modules that log; all lines are from one of them.
 const OURS: &str = "openoutcry";
-/// The crates that log. A filter calls them `openoutcry::http`, as parts of one program.
-pub(super) const CRATES: [&str; 6] = ["exchange", "journal", "views", "engine", "http", "flow"];
-/// The crates whose names log lines begin with.
-const PRINTED: [&str; 2] = ["engine", "http"];
-/// What else a filter may name: the program's own part, and former names of two crates.
-const PARTS: [&str; 3] = ["cli", "api", "projection"];
+/// The crates that log. Lines begin with these names; a filter may also call them
+/// `openoutcry::http`, as parts of one program.
+pub(super) const CRATES: [&str; 2] = ["engine", "http"];
+/// What else a filter may name so: the program's own part, and a former name of `http`.
+const PARTS: [&str; 2] = ["cli", "api"];
 
 /// Refuses variables that look like ours and are not.
 ///
@@ -63,7 +62,7 @@ pub(crate) fn check_filter(text: &str) -> Result<(), String> {
             part.rsplit_once('=').map_or((None, part), |(target, level)| (Some(target), level));
         let bare_module = target.is_none() && is_ours(part);
         if target.is_some_and(|target| !is_ours(target)) {
-            let names = PRINTED.join(", ");
+            let names = CRATES.join(", ");
             return Err(format!("`{part}`: the modules are {OURS} for all, {OURS}::cli, {names}"));
         }
         let mut names = target.unwrap_or(part).split("::");
@@ -88,7 +87,7 @@ fn is_ours(target: &str) -> bool {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
     let first = parts.next().unwrap_or_default();
-    (first == OURS || PRINTED.contains(&first)) && parts.all(word)
+    (first == OURS || CRATES.contains(&first)) && parts.all(word)
 }
 
 #[cfg(test)]

@@ -88,8 +88,8 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     }
 }
 
-/// A checked filter in the names that log lines have: `openoutcry` is all crates. `api` and
-/// `projection` are former names of two.
+/// A checked filter in the names that log lines have: `openoutcry` is all crates. `api` is a
+/// former name of `http`.
 fn in_crates(text: &str) -> String {
     let parts = text.split(',').map(str::trim).map(|part| {
         let (target, level) = part.split_at(part.find('=').unwrap_or(part.len()));
@@ -99,11 +99,7 @@ fn in_crates(text: &str) -> String {
             Some(inside) => {
                 let inside = inside.trim_start_matches("::");
                 let (name, rest) = inside.split_at(inside.find("::").unwrap_or(inside.len()));
-                let name = match name {
-                    "api" => "http",
-                    "projection" => "views",
-                    name => name,
-                };
+                let name = if name == "api" { "http" } else { name };
                 let ours = CRATES.contains(&name);
                 if ours { format!("{name}{rest}{level}") } else { part.to_owned() }
             }

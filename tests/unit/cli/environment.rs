@@ -55,6 +55,7 @@ fn a_filter_that_would_log_nothing_is_refused() {
         "htpp::workers=debug",
         "flow=debug",
         "journal=trace",
+        "openoutcry::journal=trace",
         "openoutry::api=debug",
         "openoutcry:api=debug",
         "openoutcry::=debug",
